@@ -1,0 +1,125 @@
+"""The operators of rules, three-valued.
+
+Each operator takes the actual and the expected value and answers TRUE, FALSE or UNKNOWN. A value that is missing,
+or of a type that the operator cannot compare, gives UNKNOWN and never TRUE, ``ne`` and ``not_in`` included:
+absence of evidence is no evidence.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Final
+
+from contracts.instants import Instant, parse_instant
+from contracts.paths import MISSING
+from contracts.values import as_decimal
+
+
+class Truth(StrEnum):
+    """What a rule says: Kleene's three values."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def of(cls, answer: bool | None) -> "Truth":
+        """Turn True, False or None (cannot be told) into a truth value."""
+        if answer is None:
+            return cls.UNKNOWN
+        return cls.TRUE if answer else cls.FALSE
+
+
+Compare = Callable[[Any, Any], bool | None]
+
+
+def _same_kind(actual: Any, expected: Any) -> bool:
+    """Tell whether two values may be compared at all: text with text, a bool with a bool, a number with a number."""
+    if isinstance(actual, bool) or isinstance(expected, bool):
+        return isinstance(actual, bool) and isinstance(expected, bool)
+    if isinstance(actual, str) or isinstance(expected, str):
+        return isinstance(actual, str) and isinstance(expected, str)
+    return isinstance(actual, int | Decimal) and isinstance(expected, int | Decimal)
+
+
+def _eq(actual: Any, expected: Any) -> bool | None:
+    return bool(actual == expected) if _same_kind(actual, expected) else None
+
+
+def _not(compare: Compare) -> Compare:
+    def negated(actual: Any, expected: Any) -> bool | None:
+        answer = compare(actual, expected)
+        return None if answer is None else not answer
+
+    return negated
+
+
+def _ordered(holds: Callable[[Any, Any], bool]) -> Compare:
+    """Compare numbers only: the order of two texts, or of a text and a number, means nothing to a contract."""
+
+    def compare(actual: Any, expected: Any) -> bool | None:
+        if isinstance(actual, str | bool) or not _same_kind(actual, expected):
+            return None
+        return holds(actual, expected)
+
+    return compare
+
+
+def _in(actual: Any, expected: Any) -> bool | None:
+    if not isinstance(expected, list | tuple) or not all(_same_kind(actual, one) for one in expected):
+        return None
+    return any(actual == one for one in expected)
+
+
+def _exists(actual: Any, expected: Any) -> bool | None:
+    # The caller answers UNKNOWN for a missing value, so what arrives here exists.
+    return expected if isinstance(expected, bool) else None
+
+
+def _time(value: Any) -> Instant | None:
+    try:
+        return parse_instant(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _time_before(actual: Any, expected: Any) -> bool | None:
+    left, right = _time(actual), _time(expected)
+    return None if left is None or right is None else left.wholly_before(right)
+
+
+OPERATORS: Final[Mapping[str, Compare]] = {
+    "eq": _eq,
+    "ne": _not(_eq),
+    "gt": _ordered(lambda actual, expected: actual > expected),
+    "gte": _ordered(lambda actual, expected: actual >= expected),
+    "lt": _ordered(lambda actual, expected: actual < expected),
+    "lte": _ordered(lambda actual, expected: actual <= expected),
+    "in": _in,
+    "not_in": _not(_in),
+    "exists": _exists,
+    "time_before": _time_before,
+    "time_after": _not(_time_before),
+}
+
+
+def apply(operator: str, actual: Any, expected: Any, *, decimal: bool = False) -> Truth:
+    """Apply an operator.
+
+    Args:
+        operator: a key of :data:`OPERATORS`.
+        actual: the value that the rule's path holds, or MISSING.
+        expected: the value to compare with, or MISSING; a list for ``in`` and ``not_in``.
+        decimal: compare both sides as decimal numbers (``as: decimal`` in a contract), so "42.5" equals "42.50".
+
+    Returns:
+        TRUE or FALSE where both values are there and can be compared, UNKNOWN otherwise.
+    """
+    if actual is MISSING or expected is MISSING:
+        return Truth.UNKNOWN
+    if decimal:
+        actual = as_decimal(actual)
+        expected = [as_decimal(one) for one in expected] if isinstance(expected, list) else as_decimal(expected)
+        if actual is None or expected is None or (isinstance(expected, list) and None in expected):
+            return Truth.UNKNOWN
+    return Truth.of(OPERATORS[operator](actual, expected))

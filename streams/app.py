@@ -1,0 +1,118 @@
+"""The worker on one page: every topic, the table, every agent, in the order in which data flows.
+
+``operations`` and ``webhooks`` → intake → ``cases`` (with the timers' ticks and the readbacks' answers) → decide →
+``verdicts``, ``reviews``, ``readbacks`` → readback → ``cases``. What cannot be processed → ``dead-letters``.
+
+Every agent works on whole batches and in one order: outputs acknowledged, then state acknowledged, then the offset.
+An exception never leaves an agent, since Faust would acknowledge the batch and go on: a bad record becomes a dead
+letter, and anything else ends the process.
+"""
+
+import faust
+from faust.types import StreamT
+
+from streams.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport
+from streams.clock import clock_ms
+from streams.fatal import fatal
+from streams.faust_settings import faust_settings
+from streams.fold import fold
+from streams.health import keep_healthy
+from streams.intake import Context, take_all, take_delivery, take_operation
+from streams.log import log_outputs
+from streams.outbox import Outbox
+from streams.readback import Readbacks
+from streams.records import Record
+from streams.settings import Settings
+from streams.table import CaseTable
+from streams.timers import Alarm
+from streams.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
+from verifiers.http import HttpVerifier
+
+Batches = StreamT[list[Record]]
+
+
+def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> faust.App:
+    """Build the worker's Faust app.
+
+    Args:
+        settings: where Kafka is, and how the worker behaves.
+        context: contracts, connections, policy.
+        verifier: makes the reads.
+
+    Returns:
+        The app, ready to be run by a ``faust.Worker``. The topics must exist, see ``streams.topics``.
+    """
+    app = faust.App(settings.app_id, **faust_settings(settings))
+    app.transport = BatchTransport(app.conf.broker_consumer, app, loop=None)
+    BatchConsumer.batched = frozenset(settings.topic(name) for name in (OPERATIONS, WEBHOOKS, CASES, READBACKS))
+    BatchConsumerThread.fetch_max_wait_ms = 100 if settings.broker == "embedded" else 500
+
+    def topic(name: str) -> faust.TopicT:
+        schema = BatchSchema(key_type=bytes, value_type=bytes)
+        return app.topic(settings.topic(name), partitions=settings.partitions, schema=schema)
+
+    # -- topics that are consumed
+    operations, webhooks = topic(OPERATIONS), topic(WEBHOOKS)
+    cases, readbacks = topic(CASES), topic(READBACKS)
+
+    # -- the way out, the table, the timers
+    outbox = Outbox(settings)
+    table = CaseTable(app, settings, outbox)
+    alarm = Alarm(clock_ms)
+    reading = Readbacks(verifier, context, outbox, clock_ms, settings.read_concurrency)
+
+    # -- agents
+    @app.agent(operations, concurrency=1)
+    async def intake_operations(batches: Batches) -> None:
+        async for batch in batches:
+            with fatal("intake"):
+                await outbox.deliver(log_outputs(take_all(take_operation, batch, context, clock_ms())))
+
+    @app.agent(webhooks, concurrency=1)
+    async def intake_webhooks(batches: Batches) -> None:
+        async for batch in batches:
+            with fatal("intake"):
+                await outbox.deliver(log_outputs(take_all(take_delivery, batch, context, clock_ms())))
+
+    @app.agent(cases, concurrency=1)
+    async def decide_cases(batches: Batches) -> None:
+        async for batch in batches:
+            with fatal("decide"):
+                folded = fold(batch, table.read, context, clock_ms())
+                await outbox.deliver(log_outputs(folded.outputs))
+                await table.write(batch[0].partition, folded.rows)
+                alarm.arm(folded.dues)
+
+    @app.agent(readbacks, concurrency=1)
+    async def read_back(batches: Batches) -> None:
+        async for batch in batches:
+            with fatal("readback"):
+                reading.begin(batch)
+
+    # -- timers: they only send
+    def ready() -> bool:
+        return not app.rebalancing and not app.in_recovery
+
+    @app.task
+    async def fire_timers() -> None:
+        while not app.should_stop:
+            ticks = await alarm.due(ready)
+            with fatal("timers"):
+                await outbox.deliver(ticks)
+
+    @table.table.on_recover
+    async def rebuild_timers() -> None:
+        alarm.rebuild(table.items())
+
+    # -- the process
+    @app.task
+    async def healthy() -> None:
+        await keep_healthy(ready, settings.health_file)
+
+    @app.on_before_shutdown.connect(weak=False)
+    async def close(app: faust.App, **_: object) -> None:
+        await reading.stop()
+        await verifier.close()
+        await outbox.stop()
+
+    return app

@@ -1,0 +1,8 @@
+"""``proofstream demo``."""
+
+import click
+
+
+@click.command()
+def demo() -> None:
+    """Placeholder."""

@@ -1,0 +1,115 @@
+"""The registration of an operation: one id means one thing, for ever.
+
+An operation published again with more (its action's result) is merged and passed on to its case; published again as
+it was, it is a repeat; with another intent, or another result than the one known, it is refused and the first stands.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import fields
+
+from contracts.model import Contract
+from streams.cases import Registration, Row, seen_before
+from streams.messages import Intent, OriginalRecord, Source, Start, Submission
+from streams.outputs import Output, Refused, ToCase
+from streams.policy import Policy
+
+ContractOf = Callable[[Intent], Contract]
+
+
+def register(
+    row: Row | None, message: Submission, origin: Source, contract_of: ContractOf, policy: Policy
+) -> tuple[Registration | None, list[Output]]:
+    """Apply a published operation to its registration.
+
+    Args:
+        row: the registration, None where there is none yet.
+        message: the operation.
+        origin: where in `cases` the message lies; the case tells a repeated hand-over by it.
+        contract_of: finds the contract that an intent names.
+        policy: how long things are kept.
+
+    Returns:
+        The registration, and what to publish: the operation for its case, or its refusal.
+    """
+    if row is None:
+        deadline = message.intent.created_ms + contract_of(message.intent).timing.timeout_ms
+        if message.at >= policy.too_late_ms(deadline):
+            return None, [_refuse(message, "too_late", _too_late_sentence(message))]
+        row = Registration(message.intent, dict(message.action), message.case_key, policy.forget_ms(deadline))
+        seen_before(row, message.source)
+        return row, [_hand_over(row, message, origin)]
+    assert isinstance(row, Registration)  # noqa: S101 - the key says so
+    if seen_before(row, message.source):
+        return row, []
+    if (changed := _changed(row.intent, message.intent)) is not None:
+        return row, [_refuse(message, "intent_changed", changed)]
+    for path, value in message.action.items():
+        if path in row.action and row.action[path] != value:
+            sentence = f"{path} was {row.action[path]!r} when the operation was first published, and is {value!r} now"
+            return row, [_refuse(message, "action_changed", sentence)]
+    if message.action.keys() <= row.action.keys():
+        return row, []
+    row.action = {**row.action, **message.action}
+    return row, [_hand_over(row, message, origin)]
+
+
+def _hand_over(row: Registration, message: Submission, origin: Source) -> Output:
+    start = Start(message.at, origin, message.operation_id, row.intent, dict(row.action))
+    return ToCase(row.case_key, start)
+
+
+def _changed(known: Intent, given: Intent) -> str | None:
+    """Name the first part of an intent that differs, or None. ``created_at`` is compared as an instant."""
+    for part in fields(Intent):
+        if part.name in ("created_at", "version"):
+            continue
+        before, now = getattr(known, part.name), getattr(given, part.name)
+        if before != now:
+            name = "created_at" if part.name == "created_ms" else part.name
+            return f"{name} was {before!r} when the operation was first published, and is {now!r} now"
+    if known.version != given.version:
+        return f"contract_version was {known.version!r} when the operation was first published, and is {given.version!r} now"
+    return None
+
+
+def _too_late_sentence(message: Submission) -> str:
+    return (
+        f"the operation started at {message.intent.created_at}, and its observation ended so long ago that it may"
+        " have been judged and forgotten: judging it again could contradict the verdict it got"
+    )
+
+
+def _refuse(message: Submission, class_: str, sentence: str) -> Refused:
+    original = message.original
+    return Refused(
+        class_,
+        f"operation {message.operation_id}: {sentence}",
+        unpack_bytes(original.key),
+        unpack_bytes(original.value),
+        tuple((name, unpack_bytes(value)) for name, value in original.headers),
+        message.source.topic,
+        message.source.partition,
+        message.source.offset,
+        "decide",
+        message.at,
+    )
+
+
+def pack_bytes(value: bytes | None) -> str | None:
+    """Write bytes as base64."""
+    return None if value is None else base64.b64encode(value).decode()
+
+
+def unpack_bytes(text: str | None) -> bytes | None:
+    """Undo :func:`pack_bytes`."""
+    return None if text is None else base64.b64decode(text)
+
+
+def pack_record(
+    key: bytes | None, value: bytes | None, headers: tuple[tuple[str, bytes | None], ...]
+) -> OriginalRecord:
+    """Keep a record as it was published, for the case that it is refused later."""
+    return OriginalRecord(
+        pack_bytes(key), pack_bytes(value), [(name, pack_bytes(one)) for name, one in headers]
+    )

@@ -1,0 +1,66 @@
+"""The worker's process: everything is checked first, then Faust runs it until a signal ends it."""
+
+import asyncio
+import logging
+from typing import Any
+
+import faust
+
+from contracts.catalogue import Catalogue
+from streams.app import create_app
+from streams.faust_settings import check_faust
+from streams.intake import Context
+from streams.settings import Settings
+from streams.topics import ensure_topics
+from verifiers.connections import load_connections
+from verifiers.http import HttpVerifier
+from verifiers.providers import carried_identifiers
+
+_log = logging.getLogger("proofstream")
+
+
+def load_context(settings: Settings) -> Context:
+    """Load contracts and connections.
+
+    A contract's file that is wrong is logged and left out: it takes no other contract down with it.
+
+    Raises:
+        verifiers.connections.ConnectionsError: the connections' file is wrong.
+    """
+    catalogue = Catalogue.load(settings.contract_directories, carried=carried_identifiers)
+    for problem in catalogue.problems:
+        _log.error("contract refused: %s", problem)
+    return Context(catalogue, load_connections(settings.connections_file), settings.policy)
+
+
+def run_worker(settings: Settings) -> None:
+    """Run a worker until SIGTERM or SIGINT. Does not return: Faust ends the process.
+
+    Raises:
+        verifiers.connections.ConnectionsError: the connections' file is wrong.
+        streams.topics.TopicsError: a topic is not as it must be.
+        aiokafka.errors.KafkaError: Kafka cannot be reached.
+    """
+    check_faust()
+    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    context = load_context(settings)
+    asyncio.run(ensure_topics(settings))
+    app = create_app(settings, context, HttpVerifier(context.connections))
+    _Process(app, quiet=True, redirect_stdouts=False).execute_from_commandline()
+
+
+class _Process(faust.Worker):
+    """Faust's process, without its own ideas of logging and of a terminal."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.spinner = None
+
+    def _setup_logging(self) -> None:
+        """Leave logging as it is set up already."""
+
+    async def on_startup_finished(self) -> None:
+        """Say that the worker works: tables are recovered, partitions assigned."""
+        _log.info("ready")

@@ -1,0 +1,61 @@
+"""Deliveries as they arrive, and the provider's events in normal form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One webhook delivery: the body exactly as sent, and its HTTP headers with lower-case names."""
+
+    connection: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a provider says happened, in normal form.
+
+    ``created_at`` is the birth of the resource, as the provider wrote it (RFC 3339), never the time of the envelope
+    or of arrival. ``identifiers`` name what the event concerns: the same names and forms as in operations.
+    """
+
+    id: str
+    type: str
+    resource_id: str
+    created_at: str
+    identifiers: dict[str, str]
+
+
+@dataclass(slots=True)
+class RecordedEvent:
+    """An event in a case's ledger. One resource is recorded once; its repeats are only counted.
+
+    ``wanted`` is set once an operation has counted it.
+    """
+
+    event: Event
+    arrived_ms: int
+    deliveries: int = 1
+    wanted: bool = False
+
+    @property
+    def name(self) -> str:
+        """What makes two deliveries repeats of each other: the event's type and the resource it is about."""
+        return f"{self.event.type} {self.event.resource_id}"
+
+
+class DeliveryError(ValueError):
+    """A delivery that cannot be used. ``class_`` is a stable word for it, the message a sentence for a person."""
+
+    def __init__(self, class_: str, message: str) -> None:
+        super().__init__(message)
+        self.class_ = class_
+
+
+class NotAuthentic(DeliveryError):
+    """The delivery was not, or cannot be shown to have been, sent by the provider."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("not_authentic", message)

@@ -1,0 +1,71 @@
+"""Providers: one file each, found by being here.
+
+A file defines ``PROVIDER``, a :class:`Provider`. To connect another provider, add another file: nothing else names one.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import httpx
+
+from contracts.instants import parse_instant
+from verifiers.connections import Connection
+from verifiers.events import Delivery, DeliveryError, Event
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What the rest of the project needs to know of a provider.
+
+    ``carried`` maps each event type that ``normalise`` understands to the identifiers its events carry.
+    ``authenticate`` raises :class:`verifiers.events.NotAuthentic`; ``event_type`` and ``normalise`` raise
+    :class:`verifiers.events.DeliveryError`. ``authorise`` returns how reads of a connection are authorised.
+    """
+
+    name: str
+    connection: type[Connection]
+    carried: Mapping[str, frozenset[str]]
+    authenticate: Callable[[Delivery, Connection], None]
+    event_type: Callable[[Delivery, Mapping[str, Any]], str]
+    normalise: Callable[[Delivery, Mapping[str, Any]], list[Event]]
+    authorise: Callable[[Connection], httpx.Auth | None]
+
+
+@cache
+def providers() -> Mapping[str, Provider]:
+    """Return every provider by its name."""
+    modules = (
+        importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+    )
+    return {module.PROVIDER.name: module.PROVIDER for module in modules}
+
+
+def carried_identifiers(provider: str) -> Mapping[str, frozenset[str]] | None:
+    """Return event type → the identifiers that such events carry, or None for an unknown provider."""
+    known = providers().get(provider)
+    return known.carried if known else None
+
+
+def checked_instant(document: Mapping[str, Any], name: str, shown: str | None = None) -> str:
+    """Return a date-time of a delivery's body, as the provider wrote it.
+
+    Args:
+        document: the object that holds it.
+        name: its member's name.
+        shown: how to name it in an error, where that is not ``name``.
+
+    Raises:
+        DeliveryError: it is missing, or no possible date-time.
+    """
+    value = document.get(name)
+    if not isinstance(value, str):
+        raise DeliveryError("malformed_delivery", f"{shown or name} is missing from the body")
+    try:
+        parse_instant(value)
+    except ValueError as error:
+        raise DeliveryError("impossible_date", f"{shown or name}: {error}") from None
+    return value

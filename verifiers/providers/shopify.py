@@ -1,0 +1,150 @@
+"""Shopify: the Admin API and its webhooks.
+
+Sources: the Admin GraphQL API of 2025-07, Shopify's pages on webhooks (verify deliveries, ignore duplicates), and
+recorded deliveries of real shops.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Literal
+
+import httpx
+from pydantic import Field
+
+from verifiers.connections import Connection, ConnectionPart, Secret
+from verifiers.events import Delivery, DeliveryError, Event, NotAuthentic
+from verifiers.providers import Provider, checked_instant
+
+_MAX_EXACT = 2**63
+
+
+class Credentials(ConnectionPart):
+    """What a read of a shop needs."""
+
+    access_token: Secret
+
+
+class HmacSecrets(ConnectionPart):
+    """The secrets that a delivery may be signed with; any of them is good, since Shopify rotates them."""
+
+    hmac_secrets: tuple[Secret, ...] = Field(min_length=1)
+
+
+class ShopifyConnection(Connection):
+    """One shop."""
+
+    provider: Literal["shopify"]
+    shop: str | None = None
+    credentials: Credentials | None = None
+    webhook_auth: HmacSecrets | Literal["trusted"]
+
+    def default_base_url(self) -> str | None:
+        """Derive the address of the shop's API from the shop's domain."""
+        return f"https://{self.shop}" if self.shop else None
+
+
+class _AccessToken(httpx.Auth):
+    def __init__(self, token: Secret) -> None:
+        self._token = token
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        request.headers["X-Shopify-Access-Token"] = self._token.get_secret_value()
+        yield request
+
+
+def authorise(connection: Connection) -> httpx.Auth | None:
+    """Send the shop's access token with every read."""
+    assert isinstance(connection, ShopifyConnection)  # noqa: S101 - the registry pairs the two
+    return _AccessToken(connection.credentials.access_token) if connection.credentials else None
+
+
+def authenticate(delivery: Delivery, connection: Connection) -> None:
+    """Check that a delivery was signed with one of the connection's secrets, for the connection's shop.
+
+    The signature is base64 of HMAC-SHA256 over the raw body. It does not cover the headers, and one app's secret is
+    the same for all shops, so the shop's domain is compared as well.
+
+    Raises:
+        NotAuthentic: with what is missing or does not match.
+    """
+    assert isinstance(connection, ShopifyConnection)  # noqa: S101 - the registry pairs the two
+    shop = delivery.headers.get("x-shopify-shop-domain")
+    if connection.shop and shop is not None and shop.lower() != connection.shop.lower():
+        raise NotAuthentic(f"the delivery is of the shop {shop!r}, the connection is of {connection.shop!r}")
+    if connection.webhook_auth == "trusted":
+        return
+    if connection.shop and shop is None:
+        raise NotAuthentic("the header X-Shopify-Shop-Domain is missing")
+    signature = delivery.headers.get("x-shopify-hmac-sha256")
+    if signature is None:
+        raise NotAuthentic("the header X-Shopify-Hmac-Sha256 is missing")
+    given = signature.strip().encode()
+    matches = False
+    for secret in connection.webhook_auth.hmac_secrets:
+        digest = hmac.digest(secret.get_secret_value().encode(), delivery.body, hashlib.sha256)
+        matches |= hmac.compare_digest(base64.b64encode(digest), given)
+    if not matches:
+        raise NotAuthentic("X-Shopify-Hmac-Sha256 matches the body with none of the connection's secrets")
+
+
+def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:  # noqa: ARG001
+    """Name the event as WebhookSubscriptionTopic does: ``refunds/create`` is ``REFUNDS_CREATE``.
+
+    Raises:
+        DeliveryError: the topic's header is missing.
+    """
+    topic = delivery.headers.get("x-shopify-topic")
+    if not topic:
+        raise DeliveryError("malformed_delivery", "the header X-Shopify-Topic is missing")
+    return topic.upper().replace("/", "_")
+
+
+def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
+    """Read a ``refunds/create`` body: the refund, its order, its birth.
+
+    Raises:
+        DeliveryError: an identifier is missing, inexact or contradicts another, or the date is impossible.
+    """
+    refund_id = _number(document, "id")
+    global_id = document.get("admin_graphql_api_id", f"gid://shopify/Refund/{refund_id}")
+    if global_id != f"gid://shopify/Refund/{refund_id}":
+        # A gateway that went through JavaScript's numbers rounds ids above 2^53, and then order_id as well.
+        raise DeliveryError(
+            "identifiers_disagree",
+            f"id {refund_id} and admin_graphql_api_id {global_id!r} name different refunds: the numbers of this body"
+            " cannot be trusted",
+        )
+    return [
+        Event(
+            id=delivery.headers.get("x-shopify-event-id")
+            or delivery.headers.get("x-shopify-webhook-id")
+            or "",
+            type=event_type(delivery, document),
+            resource_id=global_id,
+            created_at=checked_instant(document, "created_at"),
+            identifiers={
+                "refund_id": global_id,
+                "order_id": f"gid://shopify/Order/{_number(document, 'order_id')}",
+            },
+        )
+    ]
+
+
+def _number(document: Mapping[str, Any], name: str) -> int:
+    value = document.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_EXACT:
+        raise DeliveryError("malformed_delivery", f"{name} is no whole positive number: {value!r}")
+    return value
+
+
+PROVIDER = Provider(
+    name="shopify",
+    connection=ShopifyConnection,
+    carried={"REFUNDS_CREATE": frozenset({"refund_id", "order_id"})},
+    authenticate=authenticate,
+    event_type=event_type,
+    normalise=normalise,
+    authorise=authorise,
+)

@@ -90,8 +90,7 @@ def evaluate(contract: Contract, facts: Facts) -> Evaluation:
     """
     return Evaluation(
         conditions=tuple(
-            _evaluate_rule(contract, rule_id, "condition", rule, facts)
-            for rule_id, rule in contract.conditions.items()
+            _evaluate_rule(contract, rule_id, "condition", rule, facts) for rule_id, rule in contract.conditions.items()
         ),
         contradictions=tuple(
             _evaluate_rule(contract, rule_id, "contradiction", rule, facts)

@@ -71,9 +71,7 @@ def _identifier(name: str, form: str, value: Any) -> str:
     else:
         number = ""
     if not _NUMBER.fullmatch(number):
-        raise InputError(
-            "wrong_input_type", f"input.{name}: {value!r} is neither a number nor of the form {form}"
-        )
+        raise InputError("wrong_input_type", f"input.{name}: {value!r} is neither a number nor of the form {form}")
     return f"{before}{int(number)}{after}"
 
 

@@ -43,9 +43,7 @@ class Undecided:
     stale: frozenset[str] = frozenset()
 
 
-def judge(
-    contract: Contract, evaluation: Evaluation, channels: Mapping[str, ChannelState]
-) -> Decided | Undecided:
+def judge(contract: Contract, evaluation: Evaluation, channels: Mapping[str, ChannelState]) -> Decided | Undecided:
     """Judge an evaluation.
 
     Args:
@@ -109,6 +107,4 @@ def _enough_evidence(contract: Contract, channels: Mapping[str, ChannelState]) -
 def timed_out(contract: Contract) -> Decided:
     """Return the verdict of an observation that ended without one."""
     timeout: Literal["UNVERIFIABLE"] = contract.timing.on_timeout.verdict
-    return Decided(
-        timeout, TIMEOUT, contract.timing.on_timeout.reason, review=contract.timing.on_timeout.escalate
-    )
+    return Decided(timeout, TIMEOUT, contract.timing.on_timeout.reason, review=contract.timing.on_timeout.escalate)

@@ -119,9 +119,7 @@ def apply(operator: str, actual: Any, expected: Any, *, decimal: bool = False) -
         return Truth.UNKNOWN
     if decimal:
         actual = as_decimal(actual)
-        expected = (
-            [as_decimal(one) for one in expected] if isinstance(expected, list) else as_decimal(expected)
-        )
+        expected = [as_decimal(one) for one in expected] if isinstance(expected, list) else as_decimal(expected)
         if actual is None or expected is None or (isinstance(expected, list) and None in expected):
             return Truth.UNKNOWN
     return Truth.of(OPERATORS[operator](actual, expected))

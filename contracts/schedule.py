@@ -2,7 +2,9 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
+
+_MOST_DOUBLINGS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,10 @@ class Schedule:
         return bisect_right(self.offsets_ms, elapsed_ms)
 
 
-def backoff_ms(poll_interval_ms: int, factor: int, max_interval_ms: int, failures: int) -> int:
-    """Return how long to wait after the given number of failures in a row (1 or more): as the schedule grows."""
-    interval = min(poll_interval_ms, max_interval_ms)
-    for _ in range(failures - 1):
-        interval = min(interval * factor, max_interval_ms)
-        if interval == max_interval_ms:
-            break
-    return interval
+def backoff_ms(poll_interval_ms: int, failures: int) -> int:
+    """Return how long to wait after so many failures in a row (1 or more) of a read beside the schedule.
+
+    It doubles without a cap: a provider that is down for days costs a dozen reads, and one that comes back is read
+    again after no longer than it was away.
+    """
+    return poll_interval_ms * 2 ** min(failures - 1, _MOST_DOUBLINGS)

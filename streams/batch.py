@@ -10,7 +10,7 @@ were handed out, in order.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from aiokafka import AIOKafkaConsumer
@@ -19,6 +19,10 @@ from faust.serializers.schemas import Schema
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, AppT, EventT, Message
 from mode import ServiceT
+
+
+async def noop(*_: Any) -> None:
+    """Do nothing: what is not decoded cannot fail to be."""
 
 
 class BatchConsumerThread(driver.AIOKafkaConsumerThread):
@@ -60,7 +64,7 @@ class BatchConsumer(driver.Consumer):
             if not self.transport.app.should_stop:
                 raise
 
-    async def _hand_out(self, records: dict[Any, list[Any]], active: set[TP] | None) -> None:
+    async def _hand_out(self, records: Mapping[TP, list[Any]], active: set[TP] | None) -> None:
         generation = self.app.consumer_generation_id
         for partition, batch in records.items():
             tp = TP(*partition)
@@ -82,13 +86,14 @@ class BatchConsumer(driver.Consumer):
 
     async def _hand_out_batch(self, tp: TP, batch: list[Any]) -> None:
         message = self._to_message(tp, batch[-1])
-        message.key, message.value = None, batch
+        message.key = None
+        message.value = batch  # type: ignore[assignment]
         self._handed_out[tp].append(message.offset)
         await self._hand_over(message)
         self._read_offset[tp] = message.offset + 1
 
     async def _hand_over(self, message: Message) -> None:
-        await self.wait_first(self.callback(message), self.suspend_flow.wait())  # type: ignore[arg-type]
+        await self.wait_first(self.callback(message), self.suspend_flow.wait())
 
     def _new_offset(self, tp: TP) -> int | None:
         """Return the offset to commit: behind the last batch that is acknowledged together with all before it."""
@@ -115,20 +120,20 @@ class BatchTransport(driver.Transport):
     Consumer: ClassVar[type[BatchConsumer]] = BatchConsumer
 
 
-class BatchSchema(Schema):
+class BatchSchema(Schema[Any, Any]):
     """No decoding: an event's value is the batch as it was fetched."""
 
     def compile(
         self,
         app: AppT,
         *,
-        on_key_decode_error: Callable[..., Any],  # noqa: ARG002
-        on_value_decode_error: Callable[..., Any],  # noqa: ARG002
-        default_params: Any = None,  # noqa: ARG002
+        on_key_decode_error: Callable[..., Any] = noop,
+        on_value_decode_error: Callable[..., Any] = noop,
+        default_propagate: bool = False,
     ) -> Callable[..., Any]:
         """Return the decoder that Faust calls for each message."""
 
-        async def decode(message: Message, *, propagate: bool = False) -> EventT:  # noqa: ARG001
+        async def decode(message: Message, *, propagate: bool = False) -> EventT[Any]:
             return Event(app, None, message.value, message.headers, message)
 
         return decode

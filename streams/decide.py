@@ -150,7 +150,7 @@ class _Step:
                 self._publish(contract, operation, observation, judgement)
         else:
             owe_reads(contract, operation, observation, judgement.stale, new_event=new_event, now=self.now)
-        if operation.phase == "closed":
+        if self._is_closed(operation):
             return
         requests = ask_due_reads(contract, operation, self.key, observation.facts, self.now, self.policy)
         self.outputs.extend(ToReadback(request) for request in requests)
@@ -159,14 +159,15 @@ class _Step:
                 self._publish(contract, operation, observation, timed_out(contract))
             operation.phase = "closed"
 
+    def _is_closed(self, operation: Operation) -> bool:
+        return operation.phase == "closed"
+
     def _end_ms(self, operation: Operation) -> int:
         """Return when the observation ends: at its deadline, but a read under way is waited for until it is lost."""
         asked = [reads.asked_ms for reads in operation.reads.values() if reads.asked_ms is not None]
         return max([operation.deadline_ms, *(one + self.policy.lost_after_ms for one in asked)])
 
-    def _publish(
-        self, contract: Contract, operation: Operation, observation: Observation, decided: Decided
-    ) -> None:
+    def _publish(self, contract: Contract, operation: Operation, observation: Observation, decided: Decided) -> None:
         operation.sequence += 1
         verdict = verdict_of(contract, operation, observation, decided, self.now)
         operation.verdict_id, operation.review = verdict.verdict_id, decided.review

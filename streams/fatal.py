@@ -24,7 +24,7 @@ def end_process(stage: str, error: BaseException) -> NoReturn:
 
 @contextmanager
 def fatal(stage: str) -> Iterator[None]:
-    """End the process when the body raises, even by cancellation: leaving an agent's loop body acknowledges its batch."""
+    """End the process when the body raises, even by cancellation: to leave an agent's loop body is to acknowledge."""
     try:
         yield
     except BaseException as error:  # noqa: BLE001 - see above

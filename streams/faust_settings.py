@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import faust
+import faust.streams
 
 from streams.settings import Settings
 
@@ -47,5 +47,5 @@ def check_faust() -> None:
     Raises:
         RuntimeError: the pure Python iterator is in use; it acknowledges events of a past generation unseen.
     """
-    if faust.streams._CStreamIterator is None:  # noqa: SLF001 - there is no public name for it
+    if getattr(faust.streams, "_CStreamIterator", None) is None:
         raise RuntimeError("faust-streaming was installed without its compiled parts: install its wheel")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from contracts.catalogue import UnknownContractError
-from streams.cases import MalformedMessage, Row, decode_row, due_ms, encode_row
+from streams.cases import Row, decode_row, due_ms, encode_row
 from streams.decide import Decision, WrongRow, decide
 from streams.intake import Context, refused
-from streams.messages import CaseMessage, Source, decode_case_message
+from streams.messages import CaseMessage, MalformedMessage, Source, decode_case_message
 from streams.outputs import Output
 from streams.records import Record
 
@@ -34,9 +34,7 @@ class _Open:
     applied: list[tuple[CaseMessage, Source]] = field(default_factory=list)
 
 
-def fold(
-    records: Iterable[Record], read_row: Callable[[bytes], bytes | None], context: Context, now: int
-) -> Folded:
+def fold(records: Iterable[Record], read_row: Callable[[bytes], bytes | None], context: Context, now: int) -> Folded:
     """Apply a batch of `cases` records.
 
     Args:

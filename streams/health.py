@@ -11,5 +11,5 @@ async def keep_healthy(ready: Callable[[], bool], path: Path | None) -> None:
     """Touch a file every 2 seconds while the worker is ready. Runs until it is cancelled."""
     while path is not None:
         if ready():
-            path.touch()
+            await asyncio.to_thread(path.touch)
         await asyncio.sleep(_EVERY_S)

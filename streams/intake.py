@@ -12,8 +12,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contracts.catalogue import Catalogue, UnknownContractError
-from contracts.instants import parse_instant, to_rfc3339
 from contracts.inputs import InputError, normalise_input
+from contracts.instants import parse_instant, to_rfc3339
 from contracts.model import Contract
 from contracts.paths import MISSING, parse_path, resolve
 from streams.cases import case_key, registration_key
@@ -126,9 +126,7 @@ def _submission(record: Record, context: Context, now: int) -> ToCase:
     contract = _contract(published, context.catalogue, about)
     connection = context.connections.get(published.connection)
     if connection is None:
-        raise _Refusal(
-            "unknown_connection", f"{about}: connection: there is no connection {published.connection!r}"
-        )
+        raise _Refusal("unknown_connection", f"{about}: connection: there is no connection {published.connection!r}")
     if connection.provider != contract.provider:
         raise _Refusal(
             "wrong_provider",
@@ -148,9 +146,7 @@ def _submission(record: Record, context: Context, now: int) -> ToCase:
             at=now,
             source=Source(record.topic, record.partition, record.offset),
             operation_id=published.operation_id,
-            intent=Intent(
-                contract.id, contract.version, connection.id, published.created_at, created_ms, inputs
-            ),
+            intent=Intent(contract.id, contract.version, connection.id, published.created_at, created_ms, inputs),
             action=_action(contract, published.action),
             case_key=case_key(connection.id, subject.name, inputs[member]),
             original=pack_record(record.key, record.value, tuple(record.headers)),
@@ -206,9 +202,7 @@ def _action(contract: Contract, action: PublishedAction | None) -> dict[str, Any
         return {}
     document = {"result": action.result, "error": action.error}
     values = {path: resolve(document, parse_path(path)[1]) for path in contract.action_paths}
-    return {
-        path: value for path, value in values.items() if value is not MISSING and isinstance(value, str | int)
-    }
+    return {path: value for path, value in values.items() if value is not MISSING and isinstance(value, str | int)}
 
 
 def take_delivery(record: Record, context: Context, now: int) -> list[Output]:
@@ -235,9 +229,7 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
     if connection is None:
         raise _Refusal(
             "unknown_connection",
-            f"there is no connection {name!r}"
-            if name is not None
-            else "the Kafka header `connection_id` is missing",
+            f"there is no connection {name!r}" if name is not None else "the Kafka header `connection_id` is missing",
         )
     if record.value is None:
         raise _Refusal("not_json", "the record has no value")

@@ -10,6 +10,9 @@ from streams.publish import to_records
 from streams.settings import Settings
 from streams.topics import MAX_RECORD_BYTES
 
+# topic, key, value, partition (None: by the key), headers
+_Send = tuple[str, bytes | None, bytes | None, int | None, list[tuple[str, bytes | None]]]
+
 
 class Outbox:
     """A Kafka producer that returns only when what it was given is acknowledged by all replicas in sync."""
@@ -42,7 +45,10 @@ class Outbox:
         Raises:
             aiokafka.errors.KafkaError: one was not; the caller must not go on as if it had been.
         """
-        records = [(self._settings.topic(one.topic), one.key, one.value, None, list(one.headers)) for one in to_records(outputs)]
+        records: list[_Send] = [
+            (self._settings.topic(one.topic), one.key, one.value, None, list(one.headers))
+            for one in to_records(outputs)
+        ]
         await self._send(records)
 
     async def deliver_rows(self, topic: str, partition: int, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
@@ -53,7 +59,7 @@ class Outbox:
         """
         await self._send([(topic, key, value, partition, []) for key, value in rows])
 
-    async def _send(self, records: list[tuple[str, bytes | None, bytes | None, int | None, list[tuple[str, bytes]]]]) -> None:
+    async def _send(self, records: list[_Send]) -> None:
         if not records:
             return
         producer = self._producer or await self._started()

@@ -11,11 +11,6 @@ from streams.outputs import Forgotten, Ignored, Output, Refused, Review, ToCase,
 from streams.records import Headers, OutRecord
 from streams.topics import CASES, DEAD_LETTERS, READBACKS, REVIEWS, VERDICTS
 
-
-
-
-
-
 _SOURCE = b"/proofstream"
 
 

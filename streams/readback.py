@@ -17,7 +17,9 @@ from verifiers.http import HttpVerifier
 _STOP_AFTER_S = 3.0
 
 
-async def read_back(record: Record, verifier: HttpVerifier, context: Context, clock_ms: Callable[[], int]) -> Output | None:
+async def read_back(
+    record: Record, verifier: HttpVerifier, context: Context, clock_ms: Callable[[], int]
+) -> Output | None:
     """Make the read that a record of `readbacks` asks for.
 
     Args:

@@ -47,9 +47,7 @@ def next_read_ms(timing: Timing, operation: Operation, reads: Reads, policy: Pol
     return min(due, default=None)
 
 
-def next_reads_ms(
-    contract: Contract, operation: Operation, facts: Mapping[str, Any], policy: Policy
-) -> list[int]:
+def next_reads_ms(contract: Contract, operation: Operation, facts: Mapping[str, Any], policy: Policy) -> list[int]:
     """Return when each channel that can be read is to be read next."""
     due = [
         next_read_ms(contract.timing, operation, operation.reads.get(channel, Reads()), policy)
@@ -134,10 +132,7 @@ def note_answer(timing: Timing, operation: Operation, message: ReadAnswered) -> 
             reads.owed = None
         elif answer.error is not None:
             reads.owed.failures += 1
-            wait = backoff_ms(
-                timing.poll_interval_ms, timing.backoff.factor, timing.backoff.max_ms, reads.owed.failures
-            )
-            reads.owed.due_ms = message.at + wait
+            reads.owed.due_ms = message.at + backoff_ms(timing.poll_interval_ms, reads.owed.failures)
     return True
 
 

@@ -69,7 +69,7 @@ def _changed(known: Intent, given: Intent) -> str | None:
             name = "created_at" if part.name == "created_ms" else part.name
             return f"{name} was {before!r} when the operation was first published, and is {now!r} now"
     if known.version != given.version:
-        return f"contract_version was {known.version!r} when the operation was first published, and is {given.version!r} now"
+        return f"contract_version was {known.version!r} when it was first published, and is {given.version!r} now"
     return None
 
 
@@ -110,6 +110,4 @@ def pack_record(
     key: bytes | None, value: bytes | None, headers: tuple[tuple[str, bytes | None], ...]
 ) -> OriginalRecord:
     """Keep a record as it was published, for the case that it is refused later."""
-    return OriginalRecord(
-        pack_bytes(key), pack_bytes(value), [(name, pack_bytes(one)) for name, one in headers]
-    )
+    return OriginalRecord(pack_bytes(key), pack_bytes(value), [(name, pack_bytes(one)) for name, one in headers])

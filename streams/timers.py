@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from streams.cases import MalformedMessage, decode_row, due_ms
-from streams.messages import Tick
+from streams.cases import decode_row, due_ms
+from streams.messages import MalformedMessage, Tick
 from streams.outputs import ToCase
 
 _MOST_TICKS = 1000
@@ -58,8 +58,10 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def take_due(self, now_ms: int, limit: int) -> list[bytes]:
-        """Remove and return the rows that are due, the oldest first, at most ``limit``. They are armed again by
-        what becomes of their ticks."""
+        """Remove and return the rows that are due, the oldest first, at most ``limit``.
+
+        They are armed again by what becomes of their ticks.
+        """
         due: list[bytes] = []
         while len(due) < limit and (first := self.next_ms()) is not None and first <= now_ms:
             _, key = heapq.heappop(self._heap)

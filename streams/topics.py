@@ -98,9 +98,7 @@ async def _create(admin: AIOKafkaAdminClient, missing: Mapping[str, TopicSpec], 
             raise TopicsError(f"the topic {name} could not be created: {for_code(code).__name__} {rest or ''}")
 
 
-async def _check_partitions(
-    admin: AIOKafkaAdminClient, wanted: Mapping[str, TopicSpec], settings: Settings
-) -> None:
+async def _check_partitions(admin: AIOKafkaAdminClient, wanted: Mapping[str, TopicSpec], settings: Settings) -> None:
     for described in await admin.describe_topics(list(wanted)):
         count = len(described["partitions"])
         if described["error_code"]:

@@ -98,9 +98,7 @@ def explain(decided: Decided, observation: Observation) -> str:
     ruling = [one for one in results if one.id == decided.rule]
     if ruling:
         return f"{decided.reason} {ruling[0].id} is {_says(ruling[0])}."
-    return (
-        f"{decided.reason} " + "; ".join(f"{one.id} is {_says(one)}" for one in evaluation.conditions) + "."
-    )
+    return f"{decided.reason} " + "; ".join(f"{one.id} is {_says(one)}" for one in evaluation.conditions) + "."
 
 
 def _says(result: RuleResult) -> str:
@@ -159,9 +157,9 @@ def _events(seen: EventsObserved | None) -> dict[str, Any]:
     if seen is None:
         return {"count": None}
     members = seen.members()
-    return {
-        name: members.get(name) for name in ("count", "types", "earliest", "latest", "duplicates_dropped")
-    } | {"events": members["events"]}
+    return {name: members.get(name) for name in ("count", "types", "earliest", "latest", "duplicates_dropped")} | {
+        "events": members["events"]
+    }
 
 
 def _readback(reads: Reads) -> dict[str, Any]:

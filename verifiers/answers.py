@@ -28,9 +28,7 @@ _ERRORS = {
 }
 
 
-def classify(
-    request: Request, paths: Iterable[str], status: int, headers: Mapping[str, str], body: bytes
-) -> Answer:
+def classify(request: Request, paths: Iterable[str], status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     """Decide what an answer is worth.
 
     Args:

@@ -35,9 +35,7 @@ def _resolve_secret(value: Any, info: ValidationInfo) -> Any:
         return SecretStr(secret)
     if isinstance(value, str) and value and (info.context or {}).get("inline_secrets"):
         return SecretStr(value)
-    raise ValueError(
-        "a secret is named by its environment variable, as {env: NAME}, and not written into the file"
-    )
+    raise ValueError("a secret is named by its environment variable, as {env: NAME}, and not written into the file")
 
 
 Secret = Annotated[SecretStr, BeforeValidator(_resolve_secret)]
@@ -108,9 +106,7 @@ def parse_connection(document: Any, where: str, context: Mapping[str, Any] | Non
     name = document.get("provider")
     provider = providers().get(name) if isinstance(name, str) else None
     if provider is None:
-        raise ConnectionsError(
-            f"{where}: provider: unknown provider {name!r}: there are {', '.join(providers())}"
-        )
+        raise ConnectionsError(f"{where}: provider: unknown provider {name!r}: there are {', '.join(providers())}")
     try:
         return provider.connection.model_validate(document, context=dict(context or {}))
     except ValidationError as error:

@@ -60,9 +60,7 @@ class HttpVerifier:
         for client in clients:
             await client.aclose()
 
-    async def read(
-        self, connection: str, contract: Contract, channel: str, inputs: Mapping[str, str]
-    ) -> Answer:
+    async def read(self, connection: str, contract: Contract, channel: str, inputs: Mapping[str, str]) -> Answer:
         """Read one channel back.
 
         Args:

@@ -22,7 +22,9 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        raise click.ClickException(f"setting PROOFSTREAM_{describe(error).upper().split(':')[0]}: {describe(error)}") from None
+        raise click.ClickException(
+            f"setting PROOFSTREAM_{describe(error).upper().split(':')[0]}: {describe(error)}"
+        ) from None
 
 
 def run(work: Coroutine[Any, Any, None], settings: Settings) -> None:

@@ -99,12 +99,7 @@ class Expectation(_Line):
     def _whole(self) -> "Expectation":
         if (self.verdicts is not None or self.observed) and self.operation_id is None:
             raise ValueError("`verdicts` and `observed` need an `operation_id`")
-        if (
-            self.verdicts is None
-            and not self.observed
-            and self.dead_letters is None
-            and self.rejected_webhooks is None
-        ):
+        if self.verdicts is None and not self.observed and self.dead_letters is None and self.rejected_webhooks is None:
             raise ValueError("expects nothing")
         return self
 
@@ -191,9 +186,7 @@ def _read_line(
     found = [kind for kind in _KINDS if kind in document]
     if len(found) != 1 or document.keys() - {"at", *found}:
         unknown = ", ".join(sorted(document.keys() - {"at", *_KINDS}))
-        raise ValueError(
-            f"unknown member: {unknown}" if unknown else f"a line has exactly one of {', '.join(_KINDS)}"
-        )
+        raise ValueError(f"unknown member: {unknown}" if unknown else f"a line has exactly one of {', '.join(_KINDS)}")
     kind = found[0]
     content = document[kind]
     if kind == "connection":
@@ -234,6 +227,4 @@ def _act(kind: str, content: Any) -> Act:
 def _check_references(path: Path, connections: Mapping[str, Connection], steps: list[Step]) -> None:
     for step in steps:
         if isinstance(step.act, Webhook | ProviderScript) and step.act.connection not in connections:
-            raise HistoryError(
-                f"{path}:{step.line}: connection: there is no connection {step.act.connection!r}"
-            )
+            raise HistoryError(f"{path}:{step.line}: connection: there is no connection {step.act.connection!r}")

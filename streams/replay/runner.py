@@ -16,11 +16,11 @@ from streams.messages import Tick, decode_read_request
 from streams.observation import observe_operation
 from streams.outputs import Output, Refused, ToCase, Verdict
 from streams.publish import to_record
-from streams.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
 from streams.readback import read_back
-from streams.replay.history import History, Webhook, ProviderScript
+from streams.replay.history import History, ProviderScript, Webhook
 from streams.replay.world import ScriptedProvider
 from streams.timers import Timers
+from streams.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
 from verifiers.http import HttpVerifier
 
 

@@ -115,4 +115,5 @@ def test_the_command_lists_the_contracts(installed: Path, tmp_path: Path) -> Non
 
 @pytest.mark.embedded
 def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    run(installed / "proofstream", "demo", cwd=tmp_path, within_s=180)
+    shown = run(installed / "proofstream", "demo", cwd=tmp_path, within_s=180)
+    assert "VERIFIED" in shown

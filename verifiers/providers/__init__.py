@@ -38,9 +38,7 @@ class Provider:
 @cache
 def providers() -> Mapping[str, Provider]:
     """Return every provider by its name."""
-    modules = (
-        importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
-    )
+    modules = (importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
     return {module.PROVIDER.name: module.PROVIDER for module in modules}
 
 

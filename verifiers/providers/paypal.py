@@ -46,9 +46,7 @@ class ClientCredentials(httpx.Auth):
 
     requires_response_body = True
 
-    def __init__(
-        self, base_url: str, credentials: Credentials, now: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, base_url: str, credentials: Credentials, now: Callable[[], float] = time.monotonic) -> None:
         self._token_url = f"{base_url}/v1/oauth2/token"
         self._credentials = credentials
         self._now = now
@@ -57,6 +55,7 @@ class ClientCredentials(httpx.Auth):
         self._lock = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Send a read with the token; get one first where there is none, and once more where it is refused."""
         async with self._lock:
             if self._token is None or self._now() >= self._good_until:
                 self._keep((yield self._token_request()))
@@ -86,9 +85,7 @@ class ClientCredentials(httpx.Auth):
             self._token = str(body["access_token"])
             self._good_until = self._now() + max(0.0, float(body["expires_in"]) - _RENEW_BEFORE_S)
         except (ValueError, KeyError, TypeError) as error:
-            raise Unauthorised(
-                f"PayPal's token endpoint answered {response.status_code} without a token"
-            ) from error
+            raise Unauthorised(f"PayPal's token endpoint answered {response.status_code} without a token") from error
 
 
 def authorise(connection: Connection) -> httpx.Auth | None:
@@ -97,11 +94,11 @@ def authorise(connection: Connection) -> httpx.Auth | None:
     return ClientCredentials(connection.url, connection.credentials) if connection.credentials else None
 
 
-def authenticate(delivery: Delivery, connection: Connection) -> None:  # noqa: ARG001
+def authenticate(delivery: Delivery, connection: Connection) -> None:
     """Accept a delivery that a trusted gateway has verified; nothing else can be configured."""
 
 
-def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:  # noqa: ARG001
+def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:
     """Return the envelope's event type, its envelope checked.
 
     Raises:
@@ -115,7 +112,7 @@ def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:  # noqa:
     return name
 
 
-def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:  # noqa: ARG001
+def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
     """Read a ``PAYMENT.CAPTURE.REFUNDED`` body: the refund, its capture, its birth.
 
     Raises:

@@ -89,7 +89,7 @@ def authenticate(delivery: Delivery, connection: Connection) -> None:
         raise NotAuthentic("X-Shopify-Hmac-Sha256 matches the body with none of the connection's secrets")
 
 
-def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:  # noqa: ARG001
+def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:
     """Name the event as WebhookSubscriptionTopic does: ``refunds/create`` is ``REFUNDS_CREATE``.
 
     Raises:
@@ -118,9 +118,7 @@ def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
         )
     return [
         Event(
-            id=delivery.headers.get("x-shopify-event-id")
-            or delivery.headers.get("x-shopify-webhook-id")
-            or "",
+            id=delivery.headers.get("x-shopify-event-id") or delivery.headers.get("x-shopify-webhook-id") or "",
             type=event_type(delivery, document),
             resource_id=global_id,
             created_at=checked_instant(document, "created_at"),

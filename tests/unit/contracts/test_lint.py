@@ -146,7 +146,8 @@ def test_an_exception_is_held_against_the_operators_too() -> None:
 
 
 APPLICABLE = [
-    rule(f"{READ}.total", "gt", 1),
+    rule(f"{READ}.total", "gt", 0),
+    rule(COUNT, "eq", "$action.result.count"),
     rule(f"{READ}.id", "exists", True),
     rule(f"{READ}.createdAt", "time_before", "2026-01-01T00:00:00+02:00"),
     rule(f"{READ}.createdAt", "time_before", "$observed.refund_events.latest"),
@@ -162,6 +163,19 @@ APPLICABLE = [
 @pytest.mark.parametrize("changed", APPLICABLE)
 def test_an_operator_that_applies(changed: dict[str, Any]) -> None:
     assert errors(SHOPIFY, {DUPLICATE: contradiction(changed)}) == []
+
+
+def test_an_input_of_any_text_may_turn_out_to_be_an_instant_or_a_number() -> None:
+    created, amount = "conditions.refund_created_in_window", "contradictions.refund_amount_mismatch"
+    assert errors(PAYPAL, {f"{created}.expected": "$input.capture_id"}) == []
+    changes = {f"{amount}.expected": "$input.capture_id", "readings.rules.refund_amount_mismatch.as": "decimal"}
+    assert errors(PAYPAL, changes) == []
+    expect_error(
+        PAYPAL,
+        {f"{amount}.operator": "gt", f"{amount}.expected": "$input.capture_id"},
+        f"{amount}.expected",
+        "compares numbers, but `$input.capture_id` is text",
+    )
 
 
 DECIMALS = [

@@ -261,7 +261,8 @@ class GraphQL(Model):
 class Request(Model):
     """A reading: how a channel is read back.
 
-    ``evidence`` is the path within the body that must resolve; an answer without it holds no evidence.
+    ``evidence`` is the path within the body that must resolve; an answer without it holds no evidence. ``shown`` are
+    paths that no rule reads and that are kept all the same, for the person who reads the verdict.
     """
 
     method: Literal["GET", "POST"]
@@ -270,6 +271,7 @@ class Request(Model):
     graphql: GraphQL | None = None
     evidence: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.\[\]]*$")]
     served_version_header: Text | None = None
+    shown: tuple[PathText, ...] = ()
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -366,7 +368,7 @@ class Contract(Model):
             if (unless := self.reading_of(rule_id).unless) is not None:
                 paths.update(unless.paths)
         for request in self.readings.requests.values():
-            paths.update(request.inputs.values())
+            paths.update(request.inputs.values(), request.shown)
         for events in self.readings.events.values():
             paths.update(events.where.values())
         return frozenset(paths)

@@ -47,4 +47,4 @@ def backoff_ms(poll_interval_ms: int, failures: int) -> int:
     It doubles without a cap: a provider that is down for days costs a dozen reads, and one that comes back is read
     again after no longer than it was away.
     """
-    return poll_interval_ms * 2 ** min(failures - 1, _MOST_DOUBLINGS)
+    return poll_interval_ms << min(failures - 1, _MOST_DOUBLINGS)

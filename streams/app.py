@@ -13,6 +13,7 @@ from faust.types import StreamT
 
 from streams.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport
 from streams.clock import clock_ms
+from streams.embedded_ends import ends_from_fetches
 from streams.fatal import fatal
 from streams.faust_settings import faust_settings
 from streams.fold import fold
@@ -45,7 +46,9 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     app = faust.App(settings.app_id, **faust_settings(settings))
     app.transport = BatchTransport(app.conf.broker_consumer, app, loop=None)
     BatchConsumer.batched = frozenset(settings.topic(name) for name in (OPERATIONS, WEBHOOKS, CASES, READBACKS))
-    BatchConsumerThread.fetch_max_wait_ms = 100 if settings.broker == "embedded" else 500
+    if settings.broker == "embedded":
+        BatchConsumerThread.fetch_max_wait_ms = 100
+        BatchConsumer.true_ends = staticmethod(ends_from_fetches(settings.bootstrap_servers))
 
     def topic(name: str) -> faust.TopicT:
         schema = BatchSchema(key_type=bytes, value_type=bytes)

@@ -10,7 +10,7 @@ were handed out, in order.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, ClassVar
 
 from aiokafka import AIOKafkaConsumer
@@ -40,11 +40,19 @@ class BatchConsumer(driver.Consumer):
     """A Faust consumer that hands whole batches of the chosen topics to their streams."""
 
     batched: ClassVar[frozenset[str]] = frozenset()
+    true_ends: ClassVar[Callable[[Mapping[TP, int]], Awaitable[dict[TP, int]]] | None] = None
+    """Corrects the ends of partitions, for a broker that answers wrong ones."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Last offsets of the batches handed out and not committed yet, by partition, in order.
         self._handed_out: defaultdict[TP, deque[int]] = defaultdict(deque)
+
+    async def highwaters(self, *partitions: TP) -> MutableMapping[TP, int]:
+        """Return the ends of partitions: what recovery reads up to."""
+        ends = await super().highwaters(*partitions)
+        correct = type(self).true_ends
+        return dict(ends) if correct is None else await correct(ends)
 
     def _new_consumer_thread(self) -> BatchConsumerThread:
         return BatchConsumerThread(self, loop=self.loop, beacon=self.beacon)

@@ -172,4 +172,5 @@ def _readback(reads: Reads) -> dict[str, Any]:
         "answered_at": to_rfc3339(evidence.answered_ms) if evidence else None,
         "digest": evidence.digest if evidence else None,
         "served_version": evidence.served_version if evidence else None,
+        "values": evidence.values if evidence else {},
     }

@@ -226,5 +226,5 @@ def _act(kind: str, content: Any) -> Act:
 
 def _check_references(path: Path, connections: Mapping[str, Connection], steps: list[Step]) -> None:
     for step in steps:
-        if isinstance(step.act, Webhook | ProviderScript) and step.act.connection not in connections:
+        if isinstance(step.act, ProviderScript) and step.act.connection not in connections:
             raise HistoryError(f"{path}:{step.line}: connection: there is no connection {step.act.connection!r}")

@@ -1,12 +1,11 @@
 """Runs a history through the worker's own stages, on a virtual clock and topics in memory."""
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import orjson
 
 from contracts.instants import to_rfc3339
 from streams.cases import Case, Operation, decode_row, due_ms
@@ -92,7 +91,7 @@ class _Runner:
                 case "restart":
                     self._restart()
                 case operation:
-                    self._append(OPERATIONS, None, orjson.dumps(operation), ())
+                    self._append(OPERATIONS, None, json.dumps(operation).encode(), ())
             await self._drain()
         while self._open_operations() and (due := self._timers.next_ms()) is not None:
             await self._fire_until(due + 1)

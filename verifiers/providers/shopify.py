@@ -108,7 +108,7 @@ def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
         DeliveryError: an identifier is missing, inexact or contradicts another, or the date is impossible.
     """
     refund_id = _number(document, "id")
-    global_id = document.get("admin_graphql_api_id", f"gid://shopify/Refund/{refund_id}")
+    global_id = document.get("admin_graphql_api_id") or f"gid://shopify/Refund/{refund_id}"
     if global_id != f"gid://shopify/Refund/{refund_id}":
         # A gateway that went through JavaScript's numbers rounds ids above 2^53, and then order_id as well.
         raise DeliveryError(

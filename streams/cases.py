@@ -61,13 +61,15 @@ class Reads:
     """The reads of one channel of one operation.
 
     ``slot`` is the next place in the schedule, ``extra`` the attempts used beside it, ``made`` counts every read
-    asked for and numbers the newest. ``asked_ms`` is set while that one is unanswered.
+    asked for and numbers the newest. ``asked_ms`` is set while that one is unanswered, ``repeats`` counts how often it
+    was asked again.
     """
 
     slot: int = 0
     extra: int = 0
     made: int = 0
     asked_ms: int | None = None
+    repeats: int = 0
     owed: OwedRead | None = None
     last: LastAnswer | None = None
     evidence: Evidence | None = None

@@ -16,6 +16,9 @@ from streams.observation import Observation, window_end_ms
 from streams.policy import Policy
 
 
+_MOST_DOUBLINGS = 12
+
+
 def reads_of(operation: Operation, channel: str) -> Reads:
     """Return the state of a channel's reads, a new one where there is none."""
     return operation.reads.setdefault(channel, Reads())
@@ -35,7 +38,7 @@ def inputs_of(contract: Contract, channel: str, facts: Mapping[str, Any]) -> dic
 def next_read_ms(timing: Timing, operation: Operation, reads: Reads, policy: Policy) -> int | None:
     """Return when the channel is to be read next, None for never. It may lie in the past: then it is due at once."""
     if reads.asked_ms is not None:
-        lost = reads.asked_ms + policy.lost_after_ms
+        lost = lost_ms(reads, policy)
         return lost if lost < operation.deadline_ms else None
     due = []
     offsets = timing.schedule.offsets_ms
@@ -45,6 +48,11 @@ def next_read_ms(timing: Timing, operation: Operation, reads: Reads, policy: Pol
     if reads.owed is not None:
         due.append(reads.owed.due_ms)
     return min(due, default=None)
+
+
+def lost_ms(reads: Reads, policy: Policy) -> int:
+    """Return when an unanswered read counts as lost: later each time, so that no outage floods the topic."""
+    return (reads.asked_ms or 0) + (policy.lost_after_ms << min(reads.repeats, _MOST_DOUBLINGS))
 
 
 def next_reads_ms(contract: Contract, operation: Operation, facts: Mapping[str, Any], policy: Policy) -> list[int]:
@@ -77,6 +85,8 @@ def ask_due_reads(
             continue
         if reads.asked_ms is None:
             _count(contract.timing, operation, reads, now)
+        else:
+            reads.repeats += 1
         reads.asked_ms = now
         requests.append(
             ReadRequest(
@@ -114,7 +124,7 @@ def note_answer(timing: Timing, operation: Operation, message: ReadAnswered) -> 
     reads = reads_of(operation, message.channel)
     if reads.asked_ms is None or message.attempt != reads.made:
         return False
-    reads.asked_ms = None
+    reads.asked_ms, reads.repeats = None, 0
     answer = message.answer
     reads.last = LastAnswer(message.attempt, message.at, answer.status, answer.error, answer.detail)
     if answer.error is None:

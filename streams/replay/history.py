@@ -190,6 +190,8 @@ def _read_line(
     kind = found[0]
     content = document[kind]
     if kind == "connection":
+        if isinstance(content, dict):  # nothing is sent anywhere, so the address is of no matter
+            content = {"base_url": "https://provider.invalid"} | content
         connection = parse_connection(content, "connection", INLINE_SECRETS)
         if connection.id in connections:
             raise ValueError(f"connection.id: there is another connection {connection.id!r}")

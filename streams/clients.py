@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
 from streams.settings import Settings
 
@@ -29,16 +29,14 @@ async def follow(settings: Settings, name: str, *, from_beginning: bool) -> Asyn
     client = AIOKafkaConsumer(
         bootstrap_servers=settings.bootstrap_servers,
         enable_auto_commit=False,
-        auto_offset_reset="earliest",
+        auto_offset_reset="earliest" if from_beginning else "latest",
         fetch_max_wait_ms=100,
     )
     await client.start()
     try:
         if topic not in await client.topics():
             raise LookupError(f"there is no topic {topic}: a worker creates it when it starts")
-        partitions = [TopicPartition(topic, one) for one in client.partitions_for_topic(topic) or ()]
-        client.assign(partitions)
-        await (client.seek_to_beginning if from_beginning else client.seek_to_end)(*partitions)
+        client.subscribe([topic])  # without a group, this is every partition
         async for record in client:
             yield record
     finally:

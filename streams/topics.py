@@ -4,9 +4,10 @@ A case's messages, its row and its timers belong together because their partitio
 or one that a broker created by itself with the wrong policy, stops the start.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
@@ -24,6 +25,7 @@ DEAD_LETTERS: Final = "dead-letters"
 
 MAX_RECORD_BYTES: Final = 4 * 1024 * 1024
 _DAY_MS = 86_400_000
+_PATIENCE, _PAUSE_S = 40, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +101,26 @@ async def _create(admin: AIOKafkaAdminClient, missing: Mapping[str, TopicSpec], 
 
 
 async def _check_partitions(admin: AIOKafkaAdminClient, wanted: Mapping[str, TopicSpec], settings: Settings) -> None:
-    for described in await admin.describe_topics(list(wanted)):
+    for described in await _describe(admin, list(wanted)):
         count = len(described["partitions"])
-        if described["error_code"]:
-            raise TopicsError(f"the topic {described['topic']}: {for_code(described['error_code']).__name__}")
         if count != settings.partitions:
             raise TopicsError(
                 f"the topic {described['topic']} has {count} partitions, but PROOFSTREAM_PARTITIONS is"
                 f" {settings.partitions}: all topics need the same count, and the count of a topic in use cannot change"
             )
+
+
+async def _describe(admin: AIOKafkaAdminClient, names: list[str]) -> list[dict[str, Any]]:
+    """Describe topics. A topic that was just created is not known to every broker at once."""
+    for _ in range(_PATIENCE):
+        described: list[dict[str, Any]] = await admin.describe_topics(names)
+        errors = {one["topic"]: for_code(one["error_code"]) for one in described if one["error_code"]}
+        if not errors:
+            return described
+        if not all(error.retriable for error in errors.values()):
+            break
+        await asyncio.sleep(_PAUSE_S)
+    raise TopicsError(", ".join(f"the topic {name}: {error.__name__}" for name, error in errors.items()))
 
 
 async def _check_policies(admin: AIOKafkaAdminClient, wanted: Mapping[str, TopicSpec]) -> None:

@@ -44,8 +44,6 @@ class PayPalConnection(Connection):
 class ClientCredentials(httpx.Auth):
     """OAuth 2 client credentials: one token for all reads, kept as long as PayPal says, refreshed once on a 401."""
 
-    requires_response_body = True
-
     def __init__(self, base_url: str, credentials: Credentials, now: Callable[[], float] = time.monotonic) -> None:
         self._token_url = f"{base_url}/v1/oauth2/token"
         self._credentials = credentials
@@ -58,7 +56,7 @@ class ClientCredentials(httpx.Auth):
         """Send a read with the token; get one first where there is none, and once more where it is refused."""
         async with self._lock:
             if self._token is None or self._now() >= self._good_until:
-                self._keep((yield self._token_request()))
+                await self._keep((yield self._token_request()))
         used = self._token
         request.headers["Authorization"] = f"Bearer {used}"
         response = yield request
@@ -66,7 +64,7 @@ class ClientCredentials(httpx.Auth):
             return
         async with self._lock:
             if self._token == used:  # else another read has refreshed it meanwhile
-                self._keep((yield self._token_request()))
+                await self._keep((yield self._token_request()))
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -77,10 +75,11 @@ class ClientCredentials(httpx.Auth):
         request = httpx.Request("POST", self._token_url, data={"grant_type": "client_credentials"})
         return next(basic.auth_flow(request))
 
-    def _keep(self, response: httpx.Response) -> None:
+    async def _keep(self, response: httpx.Response) -> None:
         """Keep the token of an answer. PayPal hands out a cached token with the rest of its life in expires_in."""
         self._token = None
         try:
+            await response.aread()  # reads are streamed, and so are the requests made on their way
             body = response.json() if response.is_success else {}
             self._token = str(body["access_token"])
             self._good_until = self._now() + max(0.0, float(body["expires_in"]) - _RENEW_BEFORE_S)

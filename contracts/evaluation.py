@@ -20,8 +20,8 @@ Kind = Literal["condition", "contradiction", "verdict_map"]
 class RuleResult:
     """What one rule said, and over which values: enough to explain it without the code.
 
-    ``excused`` is what the rule's ``unless`` said, None where it has none; a rule that is excused does not hold.
-    ``channels`` are those that the result rests on, its ``unless`` included.
+    ``channels`` are those that the result rests on, its ``unless`` included. ``unless`` is what the rule's exception
+    said, where it has one; a rule that is excused by it does not hold.
     """
 
     id: str
@@ -30,8 +30,8 @@ class RuleResult:
     actual: Any
     expected: Any
     result: Truth
-    excused: Truth | None
     channels: tuple[str, ...]
+    unless: "RuleResult | None" = None
 
     @property
     def holds(self) -> bool:
@@ -67,15 +67,15 @@ def _apply(rule: Rule, facts: Facts, *, decimal: bool = False) -> tuple[Any, Any
 def _evaluate_rule(contract: Contract, rule_id: str, kind: Kind, rule: Rule, facts: Facts) -> RuleResult:
     reading = contract.reading_of(rule_id)
     actual, expected, result = _apply(rule, facts, decimal=reading.as_ == "decimal")
-    channels, excused = rule.channels, None
-    if reading.unless is not None:
-        excused = _apply(reading.unless, facts)[2]
-        channels = tuple(dict.fromkeys((*channels, *reading.unless.channels)))
-        # Only a known exception excuses. Were an unknown one enough, a refund of 0.00 without any transaction would
-        # pass as the refund of 42.50 that was asked for.
-        if excused is Truth.TRUE and result is Truth.TRUE:
-            result = Truth.FALSE
-    return RuleResult(rule_id, kind, rule, actual, expected, result, excused, channels)
+    if reading.unless is None:
+        return RuleResult(rule_id, kind, rule, actual, expected, result, rule.channels)
+    unless = RuleResult(rule_id, kind, reading.unless, *_apply(reading.unless, facts), reading.unless.channels)
+    # Only a known exception excuses. Were an unknown one enough, a refund of 0.00 without any transaction would pass
+    # as the refund of 42.50 that was asked for.
+    if unless.holds and result is Truth.TRUE:
+        result = Truth.FALSE
+    channels = tuple(dict.fromkeys((*rule.channels, *unless.channels)))
+    return RuleResult(rule_id, kind, rule, actual, expected, result, channels, unless)
 
 
 def evaluate(contract: Contract, facts: Facts) -> Evaluation:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import yaml
+from yaml.reader import ReaderError
 
 from contracts.problems import ContractFileError
 
@@ -98,7 +99,7 @@ def read_yaml(file: Path) -> YamlSource:
         root = yaml.compose(text, _Loader)
         data = _Builder(file).build(root, ()) if isinstance(root, yaml.MappingNode) else {}
     except yaml.YAMLError as error:
-        raise _syntax_error(file, error) from None
+        raise _syntax_error(file, text, error) from None
     except RecursionError:
         raise ContractFileError.of(file, "the values are nested too deeply to be read") from None
     if root is None:
@@ -129,11 +130,16 @@ def _read_text(file: Path) -> str:
         raise ContractFileError.of(file, f"the file cannot be read: {error.strerror}") from None
 
 
-def _syntax_error(file: Path, error: yaml.YAMLError) -> ContractFileError:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    parts = [getattr(error, "context", None), getattr(error, "problem", None)]
-    said = ", ".join(part for part in parts if part) or getattr(error, "reason", None) or str(error)
-    return ContractFileError.of(file, f"the file is no YAML: {said}", line=mark.line + 1 if mark else 1)
+def _syntax_error(file: Path, text: str, error: yaml.YAMLError) -> ContractFileError:
+    line, said = 1, str(error)
+    if isinstance(error, yaml.MarkedYAMLError):
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        if (mark := error.problem_mark or error.context_mark) is not None:
+            line = mark.line + 1
+    elif isinstance(error, ReaderError):
+        said = error.reason
+        line += text.encode().count(b"\n", 0, error.position)  # libyaml counts bytes
+    return ContractFileError.of(file, f"the file is no YAML: {said}", line=line)
 
 
 def _is_plain(node: yaml.Node) -> bool:

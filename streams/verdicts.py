@@ -10,8 +10,7 @@ from typing import Any
 from contracts.evaluation import Evaluation, RuleResult
 from contracts.instants import to_rfc3339
 from contracts.judgement import Decided, rests_on_stale_reads_only
-from contracts.model import Condition, Contract
-from contracts.operators import Truth
+from contracts.model import Condition, Contract, Contradiction, MapRule
 from contracts.paths import MISSING, is_path
 from contracts.values import pack
 from streams.cases import Operation, Reads
@@ -133,24 +132,30 @@ def evidence_of(contract: Contract, operation: Operation, observation: Observati
 
 def _rule(result: RuleResult, observation: Observation) -> dict[str, Any]:
     rule = result.rule
-    written: dict[str, Any] = {
+    written = _comparison(result)
+    if isinstance(rule, Condition):
+        written["meaning"] = rule.meaning
+    elif isinstance(rule, Contradiction | MapRule):
+        written["reason"] = rule.reason
+    if result.unless is not None:
+        written["unless"] = _comparison(result.unless)
+    if result.kind == "contradiction" and result.holds:
+        written["provisional"] = rests_on_stale_reads_only(result, observation.channels)
+    return written
+
+
+def _comparison(result: RuleResult) -> dict[str, Any]:
+    rule = result.rule
+    return {
         "id": result.id,
         "path": rule.path,
         "operator": rule.operator,
+        "expected_path": rule.expected if is_path(rule.expected) else None,
         "expected": None if result.expected is MISSING else pack(result.expected),
         "actual": None if result.actual is MISSING else pack(result.actual),
         "result": result.result.value,
         "channel": rule.channels[0] if rule.channels else None,
     }
-    if is_path(rule.expected):
-        written["expected_path"] = rule.expected
-    if isinstance(rule, Condition):
-        written["meaning"] = rule.meaning
-    if result.excused is not None:
-        written["excused"] = result.excused is Truth.TRUE
-    if result.kind == "contradiction" and result.holds:
-        written["provisional"] = rests_on_stale_reads_only(result, observation.channels)
-    return written
 
 
 def _events(seen: EventsObserved | None) -> dict[str, Any]:

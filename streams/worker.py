@@ -43,7 +43,7 @@ def run_worker(settings: Settings) -> None:
     """
     check_faust()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore"):
+    for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore", "streams.batch"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     context = load_context(settings)
     asyncio.run(ensure_topics(settings))

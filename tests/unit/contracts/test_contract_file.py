@@ -88,6 +88,7 @@ MALFORMED = [
     ),
     ("intent: Refund", "intent: [Refund]\nzz: Refund", "intent", "not a list", "intent:"),
     ("intent: Refund", "intent: ''\nzz: Refund", "intent", "should not be empty", "intent:"),
+    ("intent: Refund", "intent: ~\nzz: Refund", "intent", "not nothing", "intent:"),
     ("intent: Refund", "intent: true\nzz: Refund", "intent", "not true", "intent:"),
 ]
 

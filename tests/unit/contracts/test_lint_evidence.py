@@ -44,6 +44,10 @@ def test_a_condition_that_holds_without_any_event(changed: dict[str, Any]) -> No
         (rule(COUNT, "gt", "$input.amount"), False),
         (rule("$input.amount", "gt", COUNT), True),
         (rule("$input.amount", "lt", COUNT), False),
+        (rule(COUNT, "lte", "$input.amount"), True),
+        (rule(COUNT, "gte", "$input.amount"), False),
+        (rule("$input.amount", "gte", COUNT), True),
+        (rule(COUNT, "in", (0, 1)), True),
         (rule(f"{READ}.count", "ne", COUNT), True),
     ],
 )
@@ -95,6 +99,20 @@ EVIDENCE = [
 @pytest.mark.parametrize(("changes", "field", "said"), EVIDENCE)
 def test_evidence_that_is_never_enough(changes: dict[str, Any], field: str, said: str) -> None:
     expect_error(SHOPIFY, changes, field, said)
+
+
+def test_as_many_channels_as_it_takes_are_enough() -> None:
+    assert errors(SHOPIFY, {"evidence.minimum_channels": 3}) == []
+
+
+def test_no_event_has_no_latest_one() -> None:
+    changed = rule("$observed.order_refund_events.latest", "ne", "$operation.created_at")
+    assert errors(SHOPIFY, {"contradictions.duplicate_refund_present": contradiction(changed)}) == []
+
+
+def test_where_no_independent_channel_is_required_none_is_asked_for() -> None:
+    changes = {"evidence.minimum_level": "E4", "evidence.independent_channel_required": False}
+    expect_error(SHOPIFY, changes, "evidence.minimum_level", "there is no channel of E4 or more")
 
 
 @pytest.mark.parametrize("required", [True, False])

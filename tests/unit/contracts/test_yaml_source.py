@@ -6,17 +6,18 @@ import pytest
 from mutation import PAYPAL, TEXT, Write, problems_of
 
 from contracts.catalogue import BUILT_IN, load_contract
+from contracts.yaml_source import read_yaml
 
 UNREADABLE = [
     (b"", 1, "the file is empty"),
     (b"# only a comment\n", 1, "the file is empty"),
     (b"---\n- id: x\n", 2, "the file holds a list"),
     (b"contract", 1, "the file holds a single value"),
-    (b"id: x\nclaim: caf\xe9\n", 2, "not UTF-8: byte 17 is 0xe9"),
+    (b"\nclaim: caf\xe9\n", 2, "not UTF-8: byte 12 is 0xe9"),
     (b"\xff\xfei\x00d\x00", 1, "not UTF-8"),
-    (b"id: x\nchannels: [a\nb: c\n", 3, "no YAML"),
+    (b"id: x\nchannels: [a\nb: c\n", 3, "no YAML: while parsing a flow sequence, did not find expected ','"),
     (b"id: x\nclaim: @y\n", 2, "cannot start any token"),
-    (b"id: x\nclaim: \x01\n", 1, "control characters are not allowed"),
+    ("é: é\n\nclaim: \x01\n".encode(), 3, "control characters are not allowed"),
     (b"id: x\n---\nid: y\n", 2, "another document"),
     (b"id: x\nclaim: y\nid: z\n", 3, "id: the key is given twice, first on line 1"),
     (b"id: x\ntiming:\n  a: 1\n  a: 2\n", 4, "timing.a: the key is given twice, first on line 3"),
@@ -95,6 +96,27 @@ def test_a_value_may_be_repeated_by_an_alias(write: Write) -> None:
     )
     conditions = load_contract(path).conditions
     assert conditions["refund_created_in_window"].meaning == conditions["refund_present"].meaning
+
+
+def test_aliases_of_aliases_are_built_once(tmp_path: Path) -> None:
+    doubled = "\n".join(f"d{n}: &d{n} [*d{n - 1}, *d{n - 1}]" for n in range(1, 60))
+    path = tmp_path / "one.yaml"
+    path.write_text(f"d0: &d0 [x]\n{doubled}\n")
+    assert "there is no such field here" in problems_of(path)[-1].message
+
+
+def test_lines_are_those_of_keys_and_elements_or_of_the_nearest_parent() -> None:
+    source = read_yaml(BUILT_IN / PAYPAL)
+    lines = source.text.splitlines()
+    assert lines[source.line_of(("timing", "backoff", "factor")) - 1].startswith("  backoff:")
+    assert lines[source.line_of(("correlation", 1)) : source.line_of(("correlation", 2)) - 1] == [
+        "    assurance: weak",
+        "    keys: {capture_id: $input.capture_id}",
+        "    required: false",
+    ]
+    assert source.line_of(("correlation", 3)) == source.line_of(("correlation",))
+    assert source.line_of(("id", 0)) == source.line_of(("id",)) == 1
+    assert source.known(("timing", "x", "backoff", 0, "factor")) == ("timing", "backoff", "factor")
 
 
 def test_a_byte_order_mark_and_dos_line_ends_are_harmless(tmp_path: Path) -> None:

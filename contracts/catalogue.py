@@ -13,6 +13,7 @@ from contracts.contract_file import ContractFile, read_contract
 from contracts.lint import Finding, lint
 from contracts.model import Contract
 from contracts.problems import ContractFileError, Problem
+from contracts.yaml_source import read_yaml
 
 __all__ = [
     "BUILT_IN",
@@ -110,7 +111,7 @@ class Catalogue:
                 continue
             if (first := entries.setdefault(_key(entry), entry)) is not entry:
                 said = f"{entry.contract.id} {entry.contract.version} is already defined by {first.file}"
-                problems.append(Problem(file, 1, "id", said))
+                problems.append(Problem(file, read_yaml(file).line_of(("id",)), "id", said))
         return cls(tuple(entries[key] for key in sorted(entries)), tuple(problems))
 
     @property

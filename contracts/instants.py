@@ -9,6 +9,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 # RFC 3339, section 5.6. Lower-case t and z are legal there and in PayPal's own pattern, and so is second 60.
 _RFC3339 = re.compile(
@@ -75,6 +78,15 @@ def parse_instant(text: str) -> Instant:
     digits = fraction[:_NS_DIGITS]
     width_ns = 10 ** (_NS_DIGITS - len(digits))
     return Instant(start_ns + int(digits) * width_ns, width_ns)
+
+
+def _checked(text: str) -> str:
+    parse_instant(text)
+    return text
+
+
+InstantText = Annotated[str, AfterValidator(_checked)]
+"""Text that is known to be an RFC 3339 date-time, where pydantic has checked it."""
 
 
 def to_rfc3339(ms: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 _DECIMAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)", re.ASCII)
 _NUMBER_TAG = "$number"
 MAX_DECIMAL_DIGITS = 64
+_INT64 = 2**63
 
 
 def as_decimal(value: object) -> Decimal | None:
@@ -36,8 +37,10 @@ def is_money(text: str) -> bool:
 
 
 def pack(value: Any) -> Any:
-    """Make a value that JSON can carry: a Decimal becomes ``{"$number": "60.00"}``, anything else stays."""
-    return {_NUMBER_TAG: str(value)} if isinstance(value, Decimal) else value
+    """Make a value that JSON can carry: a number that is no 64-bit integer becomes ``{"$number": "60.00"}``."""
+    if isinstance(value, Decimal) or (isinstance(value, int) and not -_INT64 <= value < _INT64):
+        return {_NUMBER_TAG: str(value)}
+    return value
 
 
 def unpack(value: Any) -> Any:

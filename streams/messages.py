@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Discriminator, Field, TypeAdapter, ValidationError, with_config
 
+from contracts.instants import InstantText
 from verifiers.events import Event
 from verifiers.reads import Answer
 
 T = TypeVar("T")
 
 _STRICT = ConfigDict(strict=True)
+
+Ms = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
+"""Milliseconds since the epoch, up to the end of the year 9999."""
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 @with_config(_STRICT)
@@ -24,8 +29,8 @@ class Source:
     """Where a forwarded record came from: what tells a record forwarded twice from one that was published twice."""
 
     topic: str
-    partition: int
-    offset: int
+    partition: Count
+    offset: Count
 
     @property
     def stream(self) -> str:
@@ -41,8 +46,8 @@ class Intent:
     contract: str
     version: str
     connection: str
-    created_at: str
-    created_ms: int
+    created_at: InstantText
+    created_ms: Ms
     input: dict[str, str]
 
 
@@ -61,7 +66,7 @@ class OriginalRecord:
 class Submission:
     """An operation as published, on its way to its registration. ``action``: path → value, what the contract reads."""
 
-    at: int
+    at: Ms
     source: Source
     operation_id: str
     intent: Intent
@@ -76,7 +81,7 @@ class Submission:
 class Start:
     """An operation that is registered, or known better than before, on its way to its case."""
 
-    at: int
+    at: Ms
     source: Source
     operation_id: str
     intent: Intent
@@ -89,9 +94,9 @@ class Start:
 class Events:
     """The events of one delivery that concern one case. ``arrived_ms``: when the delivery reached the gateway."""
 
-    at: int
+    at: Ms
     source: Source
-    arrived_ms: int
+    arrived_ms: Ms
     events: list[Event]
     kind: Literal["events"] = "events"
 
@@ -101,7 +106,7 @@ class Events:
 class Tick:
     """A timer that fired. What it means is for the state to say; a stale one means nothing."""
 
-    at: int
+    at: Ms
     kind: Literal["tick"] = "tick"
 
 
@@ -110,11 +115,11 @@ class Tick:
 class ReadAnswered:
     """What a readback brought."""
 
-    at: int
+    at: Ms
     operation_id: str
     channel: str
-    attempt: int
-    asked_ms: int
+    attempt: Count
+    asked_ms: Ms
     answer: Answer
     kind: Literal["answer"] = "answer"
 
@@ -130,8 +135,8 @@ class ReadRequest:
     version: str
     connection: str
     channel: str
-    attempt: int
-    asked_ms: int
+    attempt: Count
+    asked_ms: Ms
     inputs: dict[str, str] = field(default_factory=dict)
 
 

@@ -15,7 +15,6 @@ from streams.messages import ReadAnswered, ReadRequest
 from streams.observation import Observation, window_end_ms
 from streams.policy import Policy
 
-
 _MOST_DOUBLINGS = 12
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from contracts.model import Request
 from contracts.paths import MISSING, parse_path, resolve
-from contracts.values import pack
+from contracts.values import MAX_DECIMAL_DIGITS, pack
 from verifiers.reads import Answer
 
 MAX_VALUE_CHARACTERS = 1024
@@ -63,7 +63,7 @@ def classify(request: Request, paths: Iterable[str], status: int, headers: Mappi
     values = {}
     for path in paths:
         value = resolve(document, parse_path(path)[1][1:])
-        if value is not MISSING and _is_small(value):
+        if value is not MISSING and _can_be_kept(value):
             values[path] = pack(value)
     return Answer(status, None, values=values, digest=digest, served_version=served)
 
@@ -94,11 +94,14 @@ def _graphql_error(errors: Any) -> str:
     return "throttled" if "THROTTLED" in codes else "graphql_errors"
 
 
-def _is_small(value: Any) -> bool:
+def _can_be_kept(value: Any) -> bool:
     """Leave out what no rule can compare anyway, so that no answer can bloat a case."""
     if isinstance(value, dict | list):
         return False
-    return not isinstance(value, str) or len(value) <= MAX_VALUE_CHARACTERS
+    if isinstance(value, int | Decimal):
+        return len(str(value)) <= MAX_DECIMAL_DIGITS
+    # JSON can escape half a surrogate pair, which is no text that could be written down again.
+    return len(value) <= MAX_VALUE_CHARACTERS and not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def flatten_connections(value: Any) -> Any:

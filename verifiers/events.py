@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from contracts.instants import InstantText
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -24,7 +26,7 @@ class Event:
     id: str
     type: str
     resource_id: str
-    created_at: str
+    created_at: InstantText
     identifiers: dict[str, str]
 
 

@@ -1,9 +1,10 @@
 """What one readback asks, and what came of it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
+from pydantic import Field
 
 
 class Unauthorised(httpx.RequestError):
@@ -18,7 +19,7 @@ class Answer:
     contract reads on the channel to its value, for those that resolve. ``digest`` is SHA-256 of the body as received.
     """
 
-    status: int | None
+    status: Annotated[int, Field(ge=100, le=999)] | None
     error: str | None
     detail: str | None = None
     values: dict[str, Any] = field(default_factory=dict)

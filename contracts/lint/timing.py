@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final
 
 from contracts.lint.finding import Finding, error, warning
@@ -66,7 +67,7 @@ def _offset(timing: Timing, index: int) -> int:
 
 
 def _seconds(ms: int) -> str:
-    return f"{ms / 1000:g} s" if ms % 1000 else f"{ms // 1000} s"
+    return f"{Decimal(ms) / 1000} s"
 
 
 def _duration(ms: int) -> str:

@@ -70,6 +70,7 @@ async def _while_not_over(board: Board, *work: Coroutine[Any, Any, None]) -> Non
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(board.over.wait(), WITHIN_S)
             await asyncio.sleep(_NOTHING_MORE_S)  # what must not come gets the time to come
+        board.over.set()
         for task in tasks:
             task.cancel()
 

@@ -150,16 +150,21 @@ def test_lint_of_good_files_tells_their_warnings(write: Write) -> None:
 def test_lint_of_directories_and_files(write: Write, tmp_path: Path) -> None:
     bad = write(("expected: $input.currency_code", "expected: $input.currency"), name="deep/bad.yaml")
     malformed = write(("minimum_level: E2", "minimum_level: E7"), name="malformed.txt")
+    warned = write(("id: paypal.mine", "id: paypal.warned"), name="deep/a.yaml")
     good = write(("max_attempts: 60", "max_attempts: 8"), name="deep/good.yml")
     result = run("lint", tmp_path / "deep", malformed, good)
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     field = "conditions.refund_currency_matches.expected"
-    assert lines[0].startswith(f"{bad}:{line_with(bad, '$input.currency')}: error: {field}: ")
-    assert lines[1].startswith(f"{bad}:{line_with(bad, 'max_attempts')}: warning: ")
-    assert lines[2].startswith(f"{malformed}:{line_with(malformed, 'E7')}: error: ")
-    assert len(lines) == 3
-    assert result.stderr == "3 files, 2 errors, 1 warning\n"
+    assert [line.partition(": ")[0] for line in lines] == [
+        f"{warned}:{line_with(warned, 'max_attempts')}",
+        f"{bad}:{line_with(bad, '$input.currency')}",
+        f"{bad}:{line_with(bad, 'max_attempts')}",
+        f"{malformed}:{line_with(malformed, 'E7')}",
+    ]
+    assert [line.split(": ")[1] for line in lines] == ["warning", "error", "warning", "error"]
+    assert f" error: {field}: " in lines[1]
+    assert result.stderr == "4 files, 2 errors, 2 warnings\n"
 
 
 def test_lint_knows_what_events_carry(write: Write) -> None:

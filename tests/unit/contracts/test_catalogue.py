@@ -58,7 +58,8 @@ def test_warnings_do_not_hinder(write: Write, tmp_path: Path) -> None:
 
 def test_what_lint_misses_in_a_file_is_placed_at_its_parent(write: Write, tmp_path: Path) -> None:
     path = write(("id: paypal.refund", "id: paypal.mine"), ("method: GET", "method: POST"))
-    (error,) = [one for one in Catalogue.load([tmp_path]).problems if one.level == "error"]
+    warning, error = Catalogue.load([tmp_path]).problems
+    assert (warning.level, error.level) == ("warning", "error")  # in the order of their lines
     assert error.field == "readings.requests.refund_readback.graphql"
     assert path.read_text().splitlines()[error.line - 2 : error.line] == [
         "  requests:",
@@ -102,6 +103,19 @@ def test_the_same_contract_twice_keeps_the_first(write: Write, tmp_path: Path) -
     assert catalogue.get("paypal.refund.recorded").timing.backoff.factor == 2
     assert [(one.file, one.level) for one in catalogue.problems] == [(later, "error"), (overriding, "error")]
     assert catalogue.problems[0].message == f"paypal.mine.recorded 1.0.0 is already defined by {first}"
+
+
+def test_the_first_is_that_of_the_first_directory_by_name(write: Write, tmp_path: Path) -> None:
+    files = [write(("id: paypal.refund", "id: paypal.mine"), name=f"{name}/x.yaml") for name in "gebdacf"]
+    catalogue = Catalogue.load([tmp_path])
+    assert catalogue.entry("paypal.mine.recorded").file == tmp_path / "a" / "x.yaml"
+    assert [one.file for one in catalogue.problems] == sorted(files)[1:]
+
+
+def test_a_clash_is_placed_at_the_id(write: Write, tmp_path: Path) -> None:
+    path = write(("id: paypal.refund.recorded\n", "# Mine.\nid: paypal.refund.recorded\n"))
+    (problem,) = Catalogue.load([tmp_path]).problems
+    assert (problem.file, problem.line, problem.field) == (path, 2, "id")
 
 
 def test_a_version_written_otherwise_is_the_same(write: Write, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ MALFORMED = [
     ),
     ("expected: 1\n", "expected: 1.5\n", f"{COUNTED}.expected", "write it as text", "1.5"),
     ("expected: 1\n", "expected: [1.5]\n", f"{COUNTED}.expected.0", "as text", "[1.5]"),
-    ("expected: 1\n", "expected: {a: 1}\n", f"{COUNTED}.expected", "or a list", "{a: 1}"),
+    ("expected: 1\n", "expected: {a: 1}\n", f"{COUNTED}.expected", "not a mapping", "{a: 1}"),
     ("expected: 1\n", "expected:\n", f"{COUNTED}.expected", "not nothing", "expected:\n"),
     (
         "expected: $input.amount",
@@ -108,6 +108,29 @@ def test_what_is_malformed_is_named_with_its_line(
         assert problem.line == line_with(path, marker)
     assert problem.level == "error"
     assert "pydantic" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("minimum_level: E2", "minimum_level: E7", "should be 'E1', 'E2', 'E3' or 'E4', not 'E7'"),
+        ("  timeout_ms: 900000\n", "", "this field is missing"),
+        ("intent: Refund the captured payment to the payer.", "intent: ''", "should not be empty"),
+        ("expected: 1\n", "expected: [1.5]\n", "1.5 is a floating-point number: write it as text, in quotes"),
+    ],
+)
+def test_a_message_says_so_much_and_no_more(write: Write, old: str, new: str, message: str) -> None:
+    assert [one.message for one in problems_of(write((old, new)))] == [message]
+
+
+def test_a_value_that_is_none_of_several_kinds_is_named_beside_other_problems(write: Write) -> None:
+    found = problems_of(write(("expected: 1\n", "expected: {a: 1}\n"), ("method: GET", "method: PUT")))
+    assert [one.field for one in found] == [f"{COUNTED}.expected", "readings.requests.refund_readback.method"]
+
+
+def test_a_bad_name_is_told_beside_what_is_bad_below_it(write: Write) -> None:
+    found = problems_of(write(("refund_present:", "Refund-present:"), ("operator: eq", "operator: equals")))
+    assert [one.field for one in found] == ["conditions.Refund-present", "conditions.Refund-present.operator"]
 
 
 def test_a_long_value_is_not_shown_whole(write: Write) -> None:

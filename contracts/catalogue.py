@@ -144,6 +144,10 @@ class Catalogue:
             )
         return versions[version]
 
+    def versions(self, contract_id: str) -> tuple[Contract, ...]:
+        """Return every version of a contract, the newest last; none for an unknown id."""
+        return tuple(entry.contract for entry in self._by_id.get(contract_id, {}).values())
+
     def listening_to(self, provider: str) -> Mapping[str, tuple[Contract, ...]]:
         """Return event type → the contracts of a provider with some channel that counts such events."""
         return self._listening.get(provider, _NOBODY)

@@ -337,9 +337,11 @@ class Contract(Model):
 
     @cached_property
     def content_hash(self) -> str:
-        """A digest of everything the file says, readings included: 16 hexadecimal digits of SHA-256."""
-        document = self.model_dump(mode="json", by_alias=True)
-        text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """A digest of everything the file says, readings included: 16 hexadecimal digits of SHA-256.
+
+        The order of rules counts, since the first contradiction that holds is the one that decides.
+        """
+        text = json.dumps(self.model_dump(mode="json", by_alias=True), separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property

@@ -11,7 +11,7 @@ letter, and anything else ends the process.
 import faust
 from faust.types import StreamT
 
-from streams.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport
+from streams.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport, has_caught_up
 from streams.clock import clock_ms
 from streams.embedded_ends import ends_from_fetches
 from streams.fatal import fatal
@@ -99,7 +99,7 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     @app.task  # type: ignore[untyped-decorator]
     async def fire_timers() -> None:
         while not app.should_stop:
-            ticks = await alarm.due(ready)
+            ticks = await alarm.due(lambda: ready() and has_caught_up(app.consumer))
             with fatal("timers"):
                 await outbox.deliver(ticks)
 

@@ -11,6 +11,7 @@ were handed out, in order.
 
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from time import monotonic
 from typing import Any, ClassVar
 
 from aiokafka import AIOKafkaConsumer
@@ -18,7 +19,11 @@ from faust import Event
 from faust.serializers.schemas import Schema
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, AppT, EventT, Message
+from faust.types.transports import ConsumerT
 from mode import ServiceT
+
+
+_PATIENCE_S = 60.0
 
 
 async def noop(*_: Any) -> None:
@@ -47,6 +52,11 @@ class BatchConsumer(driver.Consumer):
         super().__init__(*args, **kwargs)
         # Last offsets of the batches handed out and not committed yet, by partition, in order.
         self._handed_out: defaultdict[TP, deque[int]] = defaultdict(deque)
+        # Where a hole was seen: partitions and the offset that was expected.
+        self._hole_before: dict[TP, int] = {}
+        # Partitions whose backlog, as it was when they were assigned, is not worked off yet, and since when.
+        self._behind: set[TP] = set()
+        self._behind_since = 0.0
 
     async def highwaters(self, *partitions: TP) -> MutableMapping[TP, int]:
         """Return the ends of partitions: what recovery reads up to."""
@@ -81,16 +91,46 @@ class BatchConsumer(driver.Consumer):
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
             self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
-            next_offset = self._read_offset[tp] or 0
-            fresh = [record for record in batch if record.offset >= next_offset]
-            if not fresh:
-                continue
-            if tp.topic in self.batched:
-                await self._hand_out_batch(tp, fresh)
-            else:  # a changelog, in recovery
-                for record in fresh:
+            if tp.topic not in self.batched:  # a changelog, in recovery
+                for record in batch:
                     await self._hand_over(self._to_message(tp, record))
-                    self._read_offset[tp] = record.offset
+            elif fresh := await self._follow_on(tp, batch):
+                await self._hand_out_batch(tp, fresh)
+
+    async def _follow_on(self, tp: TP, batch: list[Any]) -> list[Any]:
+        """Return what of a batch follows on what was handed out before, without a hole.
+
+        A fetch that was under way when its partition was sought back brings records from behind the place. Handing them
+        out would skip what lies between, so a hole is believed only when a fetch from its very edge shows it again, as
+        after a retention.
+        """
+        expected = self._read_offset[tp]
+        if expected is None:
+            await self.perform_seek()
+            return []
+        fresh = [record for record in batch if record.offset >= expected]
+        if fresh and fresh[0].offset > expected and self._hole_before.get(tp) != expected:
+            self._hole_before[tp] = expected
+            await self._seek(tp, expected)
+            return []
+        return fresh
+
+    async def perform_seek(self) -> None:
+        """Go to the committed offset of every source partition, and to the beginning of one that has none.
+
+        Faust leaves a partition without a commit where it is: what was fetched from it and dropped in a rebalance would
+        be lost.
+        """
+        committed = {TP(*tp): offset for tp, offset in (await self.seek_to_committed()).items()}
+        places = {tp: offset for tp, offset in committed.items() if offset is not None and offset >= 0}
+        self._committed_offset.update(places)
+        new = [tp for tp in committed if tp not in places and not self._is_changelog_tp(tp)]
+        if new:
+            beginnings = {TP(*tp): offset for tp, offset in (await self.earliest_offsets(*new)).items()}
+            for tp, offset in beginnings.items():
+                await self._seek(tp, offset)
+            places |= beginnings
+        self._read_offset.update(places)
 
     async def _hand_out_batch(self, tp: TP, batch: list[Any]) -> None:
         message = self._to_message(tp, batch[-1])
@@ -114,6 +154,25 @@ class BatchConsumer(driver.Consumer):
         acked.difference_update([offset for offset in acked if offset <= last])
         self._acked[tp] = [offset for offset in self._acked[tp] if offset > last]
         return last + 1
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Note that whatever waits in the assigned partitions is to be worked off first."""
+        self._behind = {tp for tp in assigned if tp.topic in self.batched}
+        self._behind_since = monotonic()
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def has_caught_up(self) -> bool:
+        """Tell whether the backlog of the assigned partitions has been worked off since they were assigned.
+
+        Timers wait for that: evidence that arrived in time, but lies in the backlog of an outage, must reach its case
+        before the tick that ends the observation. They wait for a minute at most, whatever holds a partition up.
+        """
+        for tp in list(self._behind):
+            end = self.highwater(tp)
+            worked_off = self._acked_index[tp].issuperset(self._handed_out[tp])
+            if end is not None and worked_off and (self._read_offset[tp] or 0) >= end:
+                self._behind.discard(tp)
+        return not self._behind or monotonic() > self._behind_since + _PATIENCE_S
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Forget what was handed out: its new owner starts from the committed offset."""
@@ -145,3 +204,8 @@ class BatchSchema(Schema[Any, Any]):
             return Event(app, None, message.value, message.headers, message)
 
         return decode
+
+
+def has_caught_up(consumer: ConsumerT) -> bool:
+    """Tell whether a worker's consumer has worked off its backlog, see :meth:`BatchConsumer.has_caught_up`."""
+    return isinstance(consumer, BatchConsumer) and consumer.has_caught_up()

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError, with_config
 
+from contracts.model import Verdict
 from streams.messages import Intent, MalformedMessage, Source, describe
 from verifiers.events import RecordedEvent
 
@@ -81,15 +82,17 @@ class Operation:
     """One operation under observation.
 
     ``observing`` waits for a verdict; ``listening`` has one and watches for a contradiction until the deadline;
-    ``closed`` changes no more by itself. ``sequence`` counts the verdicts published.
+    ``closed`` asks for nothing more. ``sequence`` counts the verdicts published, ``verdict`` is the last one.
     """
 
     operation_id: str
     intent: Intent
     action: dict[str, Any]
+    known_ms: int
     deadline_ms: int
     phase: Phase = "observing"
     sequence: int = 0
+    verdict: Verdict | None = None
     verdict_id: str | None = None
     review: bool = False
     counted: int = 0

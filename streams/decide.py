@@ -6,8 +6,8 @@ matters when it raises: the caller decodes a row afresh for each batch and drops
 
 from dataclasses import dataclass, field
 
-from contracts.catalogue import Catalogue
-from contracts.judgement import Decided, timed_out
+from contracts.catalogue import Catalogue, UnknownContractError
+from contracts.judgement import Decided, Undecided, timed_out
 from contracts.model import Contract
 from streams.cases import Case, Operation, Registration, Row, registration_key, seen_before
 from streams.messages import CaseMessage, Events, Intent, ReadAnswered, Source, Start, Submission, Tick
@@ -106,7 +106,7 @@ class _Step:
         operation = self.case.operations.get(message.operation_id)
         if operation is None:
             deadline = message.intent.created_ms + self.contract_of(message.intent).timing.timeout_ms
-            operation = Operation(message.operation_id, message.intent, dict(message.action), deadline)
+            operation = Operation(message.operation_id, message.intent, dict(message.action), message.at, deadline)
             self.case.operations[message.operation_id] = operation
         else:
             operation.action = {**operation.action, **message.action}
@@ -117,40 +117,52 @@ class _Step:
         if seen_before(self.case, message.source):
             return []
         for event in message.events:
-            one = RecordedEvent(event, message.arrived_ms)
+            one = RecordedEvent(event, message.arrived_ms, message.at)
             recorded = self.case.ledger.setdefault(one.name, one)
             if recorded is one:
                 self.fresh.append(one)
-            else:
-                recorded.deliveries += 1
+                continue
+            recorded.deliveries += 1
+            if message.arrived_ms < recorded.arrived_ms:  # the repeat was taken in first
+                recorded.arrived_ms = message.arrived_ms
+                self.fresh.append(recorded)
         return list(self.case.operations.values()) if self.fresh else []
 
     def _answer(self, message: ReadAnswered) -> list[Operation]:
         operation = self.case.operations.get(message.operation_id)
-        if operation is None or message.channel not in self.contract_of(operation.intent).readings.requests:
+        if operation is None or operation.phase == "closed":
             return []
-        timing = self.contract_of(operation.intent).timing
-        return [operation] if note_answer(timing, operation, message) else []
+        contract = self._contract(operation)
+        if contract is None or message.channel not in contract.readings.requests:
+            return []
+        return [operation] if note_answer(contract.timing, operation, message) else []
+
+    def _contract(self, operation: Operation) -> Contract | None:
+        """Return an operation's contract; None where it is not in the catalogue: others of its case must go on."""
+        try:
+            return self.contract_of(operation.intent)
+        except UnknownContractError:
+            return None
 
     def _progress(self, operation: Operation) -> None:
         """Bring one operation up to the present: judge it, ask for the reads that are due, end it at its time."""
-        contract = self.contract_of(operation.intent)
+        contract = self._contract(operation)
+        if contract is None:
+            return
         observation = observe_operation(contract, self.case, operation)
         for seen in observation.events.values():
             for one in seen.events if seen is not None else ():
                 one.wanted = True
         new_event = observation.counted > operation.counted
         operation.counted = observation.counted
-        if operation.phase == "closed":
-            self._note_late(contract, operation)
-            return
-        judgement = observation.judgement
+        judgement = self._judgement(operation, observation)
         if isinstance(judgement, Decided):
-            if operation.phase == "observing" or judgement.verdict == "CONTRADICTED":
+            if operation.phase == "observing" or (judgement.verdict == "CONTRADICTED" != operation.verdict):
                 self._publish(contract, operation, observation, judgement)
-        else:
+        elif not self._is_closed(operation):
             owe_reads(contract, operation, observation, judgement.stale, new_event=new_event, now=self.now)
         if self._is_closed(operation):
+            self._note_late(contract, operation)
             return
         requests = ask_due_reads(contract, operation, self.key, observation.facts, self.now, self.policy)
         self.outputs.extend(ToReadback(request) for request in requests)
@@ -158,6 +170,22 @@ class _Step:
             if operation.phase == "observing":
                 self._publish(contract, operation, observation, timed_out(contract))
             operation.phase = "closed"
+
+    def _judgement(self, operation: Operation, observation: Observation) -> Decided | Undecided:
+        """Return what the contract makes of an operation, as far as the ledger can be trusted.
+
+        Events wait for their operation for so long and are dropped then, so one that became known later may count one
+        refund where there were two. And after a person was asked, nothing changes by itself.
+        """
+        judgement = observation.judgement
+        if isinstance(judgement, Decided) and operation.verdict == "UNVERIFIABLE":
+            return Undecided()
+        if isinstance(judgement, Decided) and judgement.verdict == "VERIFIED" and self._known_late(operation):
+            return Undecided()
+        return judgement
+
+    def _known_late(self, operation: Operation) -> bool:
+        return operation.known_ms > operation.intent.created_ms + self.policy.keep_ms
 
     def _is_closed(self, operation: Operation) -> bool:
         return operation.phase == "closed"
@@ -169,8 +197,10 @@ class _Step:
 
     def _publish(self, contract: Contract, operation: Operation, observation: Observation, decided: Decided) -> None:
         operation.sequence += 1
-        verdict = verdict_of(contract, operation, observation, decided, self.now)
-        operation.verdict_id, operation.review = verdict.verdict_id, decided.review
+        verdict = verdict_of(
+            contract, operation, observation, decided, self.now, known_late=self._known_late(operation)
+        )
+        operation.verdict, operation.verdict_id, operation.review = decided.verdict, verdict.verdict_id, decided.review
         operation.phase = "closed" if decided.verdict in ("CONTRADICTED", "UNVERIFIABLE") else "listening"
         for reads in operation.reads.values():
             reads.owed = None
@@ -191,7 +221,7 @@ class _Step:
         for operation_id, operation in list(case.operations.items()):
             if operation.phase == "closed" and self.now >= policy.forget_ms(operation.deadline_ms):
                 del case.operations[operation_id]
-        old = {name for name, one in case.ledger.items() if self.now >= one.arrived_ms + policy.keep_ms}
+        old = {name for name, one in case.ledger.items() if self.now >= one.known_ms + policy.keep_ms}
         if old and case.operations:
             old -= {name for operation in case.operations.values() for name in self._counted(operation)}
         unwanted = sum(not case.ledger.pop(name).wanted for name in old)
@@ -199,12 +229,15 @@ class _Step:
             self.outputs.append(Forgotten(unwanted))
 
     def _counted(self, operation: Operation) -> set[str]:
-        observation = observe_operation(self.contract_of(operation.intent), self.case, operation)
+        contract = self._contract(operation)
+        if contract is None:
+            return set(self.case.ledger)
+        observation = observe_operation(contract, self.case, operation)
         return {one.name for seen in observation.events.values() if seen is not None for one in seen.events}
 
     def _next_due(self) -> int | None:
         due = [
-            one.arrived_ms + self.policy.keep_ms
+            one.known_ms + self.policy.keep_ms
             for one in self.case.ledger.values()
             if not one.wanted or not self.case.operations
         ]
@@ -212,7 +245,8 @@ class _Step:
             if operation.phase == "closed":
                 due.append(self.policy.forget_ms(operation.deadline_ms))
                 continue
-            contract = self.contract_of(operation.intent)
-            due.append(self._end_ms(operation))
-            due.extend(next_reads_ms(contract, operation, own_facts(operation), self.policy))
+            contract = self._contract(operation)
+            if contract is not None:
+                due.append(self._end_ms(operation))
+                due.extend(next_reads_ms(contract, operation, own_facts(operation), self.policy))
         return min(due, default=None)

@@ -12,7 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contracts.catalogue import Catalogue, UnknownContractError
-from contracts.inputs import InputError, normalise_input
+from contracts.inputs import MAX_TEXT_CHARACTERS, InputError, normalise_input
 from contracts.instants import parse_instant, to_rfc3339
 from contracts.model import Contract
 from contracts.paths import MISSING, parse_path, resolve
@@ -121,6 +121,8 @@ def take_operation(record: Record, context: Context, now: int) -> list[Output]:
 
 
 def _submission(record: Record, context: Context, now: int) -> ToCase:
+    if (size := _size(record)) > MAX_OPERATION_BYTES:
+        raise _Refusal("too_large", f"the operation has {size} bytes, more than {MAX_OPERATION_BYTES} are not taken")
     published = _parse_operation(record.value)
     about = f"operation {published.operation_id}"
     contract = _contract(published, context.catalogue, about)
@@ -147,21 +149,22 @@ def _submission(record: Record, context: Context, now: int) -> ToCase:
             source=Source(record.topic, record.partition, record.offset),
             operation_id=published.operation_id,
             intent=Intent(contract.id, contract.version, connection.id, published.created_at, created_ms, inputs),
-            action=_action(contract, published.action),
+            version_given=published.contract_version is not None,
+            action=_action(context.catalogue.versions(contract.id), published.action),
             case_key=case_key(connection.id, subject.name, inputs[member]),
             original=pack_record(record.key, record.value, tuple(record.headers)),
         ),
     )
 
 
+def _size(record: Record) -> int:
+    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers
+
+
 def _parse_operation(value: bytes | None) -> PublishedOperation:
     if value is None:
         raise _Refusal("malformed_operation", "the record has no value")
-    if len(value) > MAX_OPERATION_BYTES:
-        raise _Refusal(
-            "too_large",
-            f"the operation has {len(value)} bytes, more than {MAX_OPERATION_BYTES} are not taken",
-        )
     try:
         document = orjson.loads(value)
     except orjson.JSONDecodeError as error:
@@ -196,12 +199,16 @@ def _created_ms(published: PublishedOperation, policy: Policy, now: int, about: 
     return created_ms
 
 
-def _action(contract: Contract, action: PublishedAction | None) -> dict[str, Any]:
-    """Keep of an action what the contract reads: path → text, whole number or bool. A float would not be exact."""
+def _action(versions: Iterable[Contract], action: PublishedAction | None) -> dict[str, Any]:
+    """Keep of an action what any version of the contract reads: the operation may be registered under an older one.
+
+    Path → text, whole number or bool; a float would not be exact.
+    """
     if action is None:
         return {}
     document = {"result": action.result, "error": action.error}
-    values = {path: resolve(document, parse_path(path)[1]) for path in contract.action_paths}
+    paths = {path for contract in versions for path in contract.action_paths}
+    values = {path: resolve(document, parse_path(path)[1]) for path in sorted(paths)}
     return {path: value for path, value in values.items() if value is not MISSING and isinstance(value, str | int)}
 
 
@@ -224,6 +231,12 @@ def take_delivery(record: Record, context: Context, now: int) -> list[Output]:
 
 
 def _events(record: Record, context: Context, now: int) -> list[Output]:
+    for ours in (CONNECTION_HEADER, ARRIVED_HEADER):
+        if sum(one.lower() == ours for one, _ in record.headers) > 1:
+            raise _Refusal(
+                "ambiguous_header",
+                f"there are several Kafka headers `{ours}`: the gateway's own, and what a sender may have slipped in",
+            )
     name = header(record, CONNECTION_HEADER)
     connection = context.connections.get(name) if name is not None else None
     if connection is None:
@@ -244,6 +257,7 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
     arrived_ms = _arrived_ms(record, now)
     cases: dict[str, list[Event]] = {}
     for event in provider.normalise(delivery, document):
+        _check_lengths(event)
         keys = {
             case_key(connection.id, contract.readings.case_key.name, subject)
             for contract in listening
@@ -260,6 +274,15 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
             cases.setdefault(key, []).append(event)
     source = Source(record.topic, record.partition, record.offset)
     return [ToCase(key, Events(now, source, arrived_ms, events)) for key, events in cases.items()]
+
+
+def _check_lengths(event: Event) -> None:
+    """Refuse names that no provider gives: a row holds each of them several times, and must stay small."""
+    for name, value in {"id": event.id, "resource_id": event.resource_id, **event.identifiers}.items():
+        if len(value) > MAX_TEXT_CHARACTERS:
+            raise _Refusal(
+                "malformed_delivery", f"{name} has {len(value)} characters, more than {MAX_TEXT_CHARACTERS} are no name"
+            )
 
 
 def _parse_body(body: bytes) -> Mapping[str, Any]:

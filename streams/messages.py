@@ -64,12 +64,17 @@ class OriginalRecord:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """An operation as published, on its way to its registration. ``action``: path → value, what the contract reads."""
+    """An operation as published, on its way to its registration.
+
+    ``action``: path → value, what the contract reads. ``version_given``: the version was asked for, and is not just the
+    newest.
+    """
 
     at: Ms
     source: Source
     operation_id: str
     intent: Intent
+    version_given: bool
     action: dict[str, Any]
     case_key: str
     original: OriginalRecord

@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaProducer
 from streams.outputs import Output
 from streams.publish import to_records
 from streams.settings import Settings
-from streams.topics import MAX_RECORD_BYTES
+from streams.topics import MAX_REQUEST_BYTES
 
 # topic, key, value, partition (None: by the key), headers
 _Send = tuple[str, bytes | None, bytes | None, int | None, list[tuple[str, bytes | None]]]
@@ -32,7 +32,7 @@ class Outbox:
                     # Retries may neither repeat nor reorder. The embedded broker has no idempotent producer; repeats
                     # are told by their source offsets then, as after a crash.
                     enable_idempotence=self._settings.broker != "embedded",
-                    max_request_size=MAX_RECORD_BYTES,
+                    max_request_size=MAX_REQUEST_BYTES,
                     linger_ms=0,
                 )
                 await producer.start()

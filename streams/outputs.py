@@ -36,10 +36,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What waits for a person, for the compacted topic `reviews`."""
+    """What waits for a person, for the compacted topic `reviews`. ``id`` is new for each update."""
 
     operation_id: str
-    verdict_id: str
+    id: str
     at: int
     record: dict[str, Any]
 

@@ -169,4 +169,5 @@ def owe_reads(
     wanting = {name for one in observation.evaluation.unmet for name in one.channels}
     for channel in contract.readings.requests:
         if channel in wanting:
-            reads_of(operation, channel).owed = OwedRead(now, now, "event")
+            reads = reads_of(operation, channel)
+            reads.owed, reads.repeats = OwedRead(now, now, "event"), 0

@@ -1,12 +1,12 @@
 """The registration of an operation: one id means one thing, for ever.
 
-An operation published again with more (its action's result) is merged and passed on to its case; published again as
-it was, it is a repeat; with another intent, or another result than the one known, it is refused and the first stands.
+An operation published again with more (its action's result) is merged and passed on to its case, and so is one that is
+published again as it was: the case may have refused it the first time, and to take it twice does no harm. With another
+intent, or another result than the one known, it is refused and the first stands.
 """
 
 import base64
 from collections.abc import Callable
-from dataclasses import fields
 
 from contracts.model import Contract
 from streams.cases import Registration, Row, seen_before
@@ -42,14 +42,12 @@ def register(
     assert isinstance(row, Registration)  # noqa: S101 - the key says so
     if seen_before(row, message.source):
         return row, []
-    if (changed := _changed(row.intent, message.intent)) is not None:
+    if (changed := _changed(row.intent, message)) is not None:
         return row, [_refuse(message, "intent_changed", changed)]
     for path, value in message.action.items():
         if path in row.action and row.action[path] != value:
             sentence = f"{path} was {row.action[path]!r} when the operation was first published, and is {value!r} now"
             return row, [_refuse(message, "action_changed", sentence)]
-    if message.action.keys() <= row.action.keys():
-        return row, []
     row.action = {**row.action, **message.action}
     return row, [_hand_over(row, message, origin)]
 
@@ -59,17 +57,23 @@ def _hand_over(row: Registration, message: Submission, origin: Source) -> Output
     return ToCase(row.case_key, start)
 
 
-def _changed(known: Intent, given: Intent) -> str | None:
-    """Name the first part of an intent that differs, or None. ``created_at`` is compared as an instant."""
-    for part in fields(Intent):
-        if part.name in ("created_at", "version"):
-            continue
-        before, now = getattr(known, part.name), getattr(given, part.name)
+def _changed(known: Intent, message: Submission) -> str | None:
+    """Name the first part of an intent that differs, or None.
+
+    ``created_at`` is compared as an instant. A version that was not asked for is the newest by chance: the one that the
+    operation was registered under stands.
+    """
+    given = message.intent
+    compared = {
+        "contract": (known.contract, given.contract),
+        "connection": (known.connection, given.connection),
+        "created_at": (known.created_ms, given.created_ms),
+        "input": (known.input, given.input),
+        "contract_version": (known.version, given.version if message.version_given else known.version),
+    }
+    for name, (before, now) in compared.items():
         if before != now:
-            name = "created_at" if part.name == "created_ms" else part.name
             return f"{name} was {before!r} when the operation was first published, and is {now!r} now"
-    if known.version != given.version:
-        return f"contract_version was {known.version!r} when it was first published, and is {given.version!r} now"
     return None
 
 

@@ -24,6 +24,9 @@ REVIEWS: Final = "reviews"
 DEAD_LETTERS: Final = "dead-letters"
 
 MAX_RECORD_BYTES: Final = 4 * 1024 * 1024
+MAX_DEAD_LETTER_BYTES: Final = MAX_RECORD_BYTES + 256 * 1024
+"""More than any record: a dead letter is its record and the headers that say why."""
+MAX_REQUEST_BYTES: Final = MAX_RECORD_BYTES + 512 * 1024
 _DAY_MS = 86_400_000
 _PATIENCE, _PAUSE_S = 40, 0.25
 
@@ -88,7 +91,7 @@ async def _create(admin: AIOKafkaAdminClient, missing: Mapping[str, TopicSpec], 
             replication_factor=settings.replication_factor,
             topic_configs={
                 "cleanup.policy": spec.cleanup_policy,
-                "max.message.bytes": str(MAX_RECORD_BYTES),
+                "max.message.bytes": str(MAX_REQUEST_BYTES),
                 **spec.config,
             },
         )

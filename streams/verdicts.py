@@ -28,9 +28,18 @@ def verdict_id(operation_id: str, content_hash: str, sequence: int) -> str:
 
 
 def verdict_of(
-    contract: Contract, operation: Operation, observation: Observation, decided: Decided, now: int
+    contract: Contract,
+    operation: Operation,
+    observation: Observation,
+    decided: Decided,
+    now: int,
+    *,
+    known_late: bool,
 ) -> Verdict:
-    """Write the record of a verdict. ``operation.sequence`` is already that of this verdict."""
+    """Write the record of a verdict. ``operation.sequence`` is already that of this verdict.
+
+    ``known_late``: the operation became known so long after its start that events may have been dropped before.
+    """
     identity = verdict_id(operation.operation_id, contract.content_hash, operation.sequence)
     record = {
         "verdict_id": identity,
@@ -46,7 +55,7 @@ def verdict_of(
         "rule": decided.rule,
         "class": decided.class_,
         "reason": decided.reason,
-        "explanation": explain(decided, observation),
+        "explanation": explain(decided, observation, known_late=known_late),
         "do_not_retry": decided.do_not_retry,
         "review": decided.review,
         "decided_at": to_rfc3339(now),
@@ -72,7 +81,8 @@ def review_of(contract: Contract, operation: Operation, now: int) -> Review:
         "updated_at": to_rfc3339(now),
         "late_evidence": operation.late,
     }
-    return Review(operation.operation_id, operation.verdict_id or "", now, record)
+    identity = f"{operation.verdict_id}/review/{len(operation.late)}"
+    return Review(operation.operation_id, identity, now, record)
 
 
 def late_evidence(contract: Contract, operation: Operation, fresh: list[RecordedEvent]) -> list[str]:
@@ -87,10 +97,12 @@ def late_evidence(contract: Contract, operation: Operation, fresh: list[Recorded
     return list(late)
 
 
-def explain(decided: Decided, observation: Observation) -> str:
+def explain(decided: Decided, observation: Observation, *, known_late: bool) -> str:
     """Say in words why: which rule decided over which values, or which conditions were not met."""
     evaluation = observation.evaluation
     if decided.verdict == "UNVERIFIABLE":
+        if known_late and not evaluation.unmet:
+            return "Every condition holds, but the operation became known so late that events may have been dropped."
         unmet = "; ".join(f"{one.id} is {_says(one)}" for one in evaluation.unmet)
         return f"The time to observe ended before every condition held: {unmet or 'the evidence rule is not met'}."
     results = [*evaluation.contradictions, *evaluation.verdict_map]

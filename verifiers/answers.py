@@ -50,21 +50,24 @@ def classify(request: Request, paths: Iterable[str], status: int, headers: Mappi
     if status != _OK:
         return nothing(_status_error(status), f"the provider answered {status}")
     try:
-        document = json.loads(body, parse_float=Decimal, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        return nothing("not_json", f"the body is not JSON: {str(error)[:200]}")
+        document = flatten_connections(json.loads(body, parse_float=Decimal, parse_constant=_refuse_constant))
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        return nothing("not_json", f"the body is not JSON that can be read: {str(error)[:200]}")
     if not isinstance(document, dict):
         return nothing("not_json", "the body is JSON, but no object")
     if request.graphql is not None and document.get("errors"):
         return nothing(_graphql_error(document["errors"]), "the answer holds GraphQL errors")
-    document = flatten_connections(document)
     if resolve(document, _relative(request.evidence)) is MISSING:
         return nothing("absent", f"the answer holds no {request.evidence}")
     values = {}
     for path in paths:
         value = resolve(document, parse_path(path)[1][1:])
-        if value is not MISSING and _can_be_kept(value):
-            values[path] = pack(value)
+        if value is MISSING or isinstance(value, dict | list):
+            continue
+        if not _can_be_kept(value):
+            # Leaving it out would make a contradiction unknown that might be true, and let VERIFIED through.
+            return nothing("unusable_value", f"{path} holds a value that cannot be kept")
+        values[path] = pack(value)
     return Answer(status, None, values=values, digest=digest, served_version=served)
 
 
@@ -95,9 +98,7 @@ def _graphql_error(errors: Any) -> str:
 
 
 def _can_be_kept(value: Any) -> bool:
-    """Leave out what no rule can compare anyway, so that no answer can bloat a case."""
-    if isinstance(value, dict | list):
-        return False
+    """Tell whether a scalar is small enough for a case, and text that can be written down."""
     if isinstance(value, int | Decimal):
         return len(str(value)) <= MAX_DECIMAL_DIGITS
     # JSON can escape half a surrogate pair, which is no text that could be written down again.

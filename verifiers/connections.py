@@ -128,8 +128,13 @@ def load_connections(path: Path) -> Connections:
     """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ConnectionsError(f"{path}: {error}") from None
+    except yaml.MarkedYAMLError as error:  # its text quotes the file, where a secret may stand by mistake
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise ConnectionsError(f"{path}:{line}: no YAML: {error.problem}") from None
+    except yaml.YAMLError:
+        raise ConnectionsError(f"{path}: no YAML: it holds characters that YAML does not allow") from None
     listed = document.get("connections") if isinstance(document, Mapping) else None
     if not isinstance(listed, list) or set(document) != {"connections"}:
         raise ConnectionsError(f"{path}: the file holds one member, `connections`, a list")

@@ -34,11 +34,13 @@ class Event:
 class RecordedEvent:
     """An event in a case's ledger. One resource is recorded once; its repeats are only counted.
 
-    ``wanted`` is set once an operation has counted it.
+    ``arrived_ms`` is when its first delivery reached a gateway, ``known_ms`` when it was taken in. ``wanted`` is set
+    once an operation has counted it.
     """
 
     event: Event
     arrived_ms: int
+    known_ms: int
     deliveries: int = 1
     wanted: bool = False
 

@@ -46,19 +46,17 @@ EMPTY_WEBHOOK: Final[MappingProxyType[str, Any]] = MappingProxyType(
 
 def is_webhook(contract: Contract, channel: str | None) -> bool:
     """Tell whether a channel counts events; an unknown one does not."""
-    known = contract.channels.get(channel) if channel is not None else None
+    known = contract.channels.get(channel or "")
     return known is not None and known.verifier == "webhook"
 
 
-def kind_of(contract: Contract, value: Any) -> Kind | None:
+def kind_of(contract: Contract, value: str | bool | int) -> Kind | None:
     """Return the kind of what a path or a literal holds, None where only the provider knows it."""
-    if is_path(value):
-        return _kind_of_path(contract, value)
     if isinstance(value, bool):
         return "truth value"
     if isinstance(value, int):
         return "number"
-    return "list" if isinstance(value, tuple) else _kind_of_text(value)
+    return _kind_of_path(contract, value) if is_path(value) else _kind_of_text(value)
 
 
 def _kind_of_text(text: str) -> Kind:

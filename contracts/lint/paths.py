@@ -65,5 +65,5 @@ def _channel_fault(contract: Contract, path: str, channel: str, rest: list[str |
         return f"`{path}`: a webhook channel holds {listed(WEBHOOK_MEMBERS)}"
     deeper = rest[1:]
     if deeper and not (WEBHOOK_MEMBERS[str(member)] == "list" and len(deeper) == 1 and isinstance(deeper[0], int)):
-        return f"`{path}` reads into a single value: `{member}` of a webhook channel has nothing within"
+        return f"`{path}` reads what `{member}` of a webhook channel does not hold"
     return None

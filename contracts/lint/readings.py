@@ -6,7 +6,7 @@ from typing import Final
 
 from contracts.lint.finding import Finding, error, listed
 from contracts.model import Contract, Request
-from contracts.paths import parse_path
+from contracts.paths import channel_of, parse_path
 
 Carried = Mapping[str, frozenset[str]]
 
@@ -25,6 +25,12 @@ def check(contract: Contract, carried: Carried | None) -> Iterator[Finding]:
     yield from _channels(contract)
     for channel, request in contract.readings.requests.items():
         yield from _request(f"readings.requests.{channel}", request)
+        for index, path in enumerate(request.shown):
+            if channel_of(path) != channel:
+                yield error(
+                    f"readings.requests.{channel}.shown.{index}",
+                    f"`{path}` is not in the answer: what is shown of it begins with $observed.{channel}",
+                )
     for channel, events in contract.readings.events.items():
         if events.since not in (None, _START):
             yield error(
@@ -43,7 +49,9 @@ def _channels(contract: Contract) -> Iterator[Finding]:
         if name not in getattr(contract.readings, group):
             rules = [rule_id for rule_id, rule in contract.rules.items() if name in rule.channels]
             resting = f", and these rules rest on it: {listed(rules)}" if rules else ""
-            yield error(f"readings.{group}.{name}", f"the {channel.verifier} channel `{name}` needs {what}{resting}")
+            yield error(
+                f"readings.{group}.{name}", f"the {channel.verifier} channel `{name}` does not say {what}{resting}"
+            )
     for verifier, (group, _) in _NEEDED.items():
         fitting = [name for name, channel in contract.channels.items() if channel.verifier == verifier]
         for name in getattr(contract.readings, group):

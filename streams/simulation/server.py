@@ -32,6 +32,7 @@ async def serve(app: ASGIApp) -> AsyncIterator[str]:
         log_config=None,
         log_level="critical",  # a connection cut on purpose is no news
         access_log=False,
+        timeout_keep_alive=60,  # longer than a client keeps an idle connection, so that none is closed under a read
         timeout_graceful_shutdown=_STOP_WITHIN_S,
     )
     server = _Server(config)

@@ -63,7 +63,7 @@ class ClientCredentials(httpx.Auth):
         if response.status_code != _UNAUTHORIZED:
             return
         async with self._lock:
-            if self._token == used:  # else another read has refreshed it meanwhile
+            if self._token in (used, None):  # else another read has refreshed it meanwhile
                 await self._keep((yield self._token_request()))
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
@@ -81,10 +81,16 @@ class ClientCredentials(httpx.Auth):
         try:
             await response.aread()  # reads are streamed, and so are the requests made on their way
             body = response.json() if response.is_success else {}
-            self._token = str(body["access_token"])
             self._good_until = self._now() + max(0.0, float(body["expires_in"]) - _RENEW_BEFORE_S)
+            self._token = _text(body["access_token"])
         except (ValueError, KeyError, TypeError) as error:
             raise Unauthorised(f"PayPal's token endpoint answered {response.status_code} without a token") from error
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError("no text")
+    return value
 
 
 def authorise(connection: Connection) -> httpx.Auth | None:

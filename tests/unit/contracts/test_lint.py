@@ -26,6 +26,16 @@ def test_built_in_contracts_have_no_error_and_one_warning(contract_file: str) ->
 
 
 PATHS = [
+    (
+        {DUPLICATE: contradiction(rule("$observed.order_refund_events.latest[0]", "eq", "X"))},
+        f"{DUPLICATE}.path",
+        "reads what `latest` of a webhook channel does not hold",
+    ),
+    (
+        {DUPLICATE: contradiction(rule(f"{TYPES}.first", "eq", "X"))},
+        f"{DUPLICATE}.path",
+        "reads what `types` of a webhook channel does not hold",
+    ),
     ({f"{DUPLICATE}.path": "$observed.orders.count"}, f"{DUPLICATE}.path", "reads the channel `orders`"),
     (
         {f"{MISMATCH}.expected": "$observed.orders.count"},
@@ -71,11 +81,11 @@ PATHS = [
         f"{DUPLICATE}.path",
         "`events`, `count`, `latest`, `earliest`, `types` and `duplicates_dropped`",
     ),
-    ({f"{DUPLICATE}.path": f"{COUNT}.x"}, f"{DUPLICATE}.path", "reads into a single value: `count`"),
+    ({f"{DUPLICATE}.path": f"{COUNT}.x"}, f"{DUPLICATE}.path", "reads what `count` of a webhook channel does not hold"),
     (
         {DUPLICATE: {**rule(f"{TYPES}[0].name", "eq", "X"), "class": "x", "reason": "x"}},
         f"{DUPLICATE}.path",
-        "reads into a single value: `types`",
+        "reads what `types` of a webhook channel does not hold",
     ),
 ]
 
@@ -148,6 +158,7 @@ def test_an_exception_is_held_against_the_operators_too() -> None:
 APPLICABLE = [
     rule(f"{READ}.total", "gt", 0),
     rule(COUNT, "eq", "$action.result.count"),
+    rule("$observed.refund_readback.count", "eq", "1"),
     rule(f"{READ}.id", "exists", True),
     rule(f"{READ}.createdAt", "time_before", "2026-01-01T00:00:00+02:00"),
     rule(f"{READ}.createdAt", "time_before", "$observed.refund_events.latest"),

@@ -20,7 +20,7 @@ READING = [
     (
         {REQUEST: DROP},
         REQUEST,
-        "needs how to read it back, and these rules rest on it: `refund_created_in_window`",
+        "does not say how to read it back, and these rules rest on it: `refund_created_in_window`",
     ),
     (
         {EVENTS: DROP},
@@ -51,6 +51,8 @@ READING = [
         f"{REQUEST}.graphql.variables.order",
         "declares no variable $order",
     ),
+    ({f"{REQUEST}.shown": ("$observed.refund_events.count",)}, f"{REQUEST}.shown.0", "is not in the answer"),
+    ({f"{REQUEST}.shown": ("$observed.refund_readback.x", "$input.amount")}, f"{REQUEST}.shown.1", "not in the answer"),
     ({f"{EVENTS}.since": "$action.result.at"}, f"{EVENTS}.since", "not sure to be an instant"),
     ({"readings.rules.refund_gone": {}}, "readings.rules.refund_gone", "there is no rule `refund_gone`"),
     (
@@ -82,6 +84,15 @@ def test_a_reading_that_does_not_fit(changes: dict[str, Any], field: str, said: 
     expect_error(SHOPIFY, changes, field, said)
 
 
+def test_a_channel_that_no_rule_reads_needs_its_reading_all_the_same() -> None:
+    changes = {EVENTS: DROP, "contradictions.duplicate_refund_present": DROP, "readings.rules": {}}
+    (found,) = errors(SHOPIFY, changes)
+    assert (found.field, found.message) == (
+        EVENTS,
+        "the webhook channel `order_refund_events` does not say which events it counts",
+    )
+
+
 REST = [
     ({f"{REQUEST}.path": "/v2/refunds/{refund}"}, [f"{REQUEST}.path", f"{REQUEST}.parameters.refund_id"]),
     ({f"{REQUEST}.parameters": {}}, [f"{REQUEST}.path"]),
@@ -104,6 +115,11 @@ def test_every_type_of_a_filter_must_carry_what_the_filter_reads() -> None:
     assert errors(PAYPAL, {f"{field}.types": types}) == []
     changes = {f"{field}.types": types, f"{field}.where.refund_id": "$action.result.id"}
     expect_error(PAYPAL, changes, f"{field}.where.refund_id", "PAYMENT.CAPTURE.REVERSED carry `capture_id`")
+
+
+def test_a_provider_without_any_event() -> None:
+    found = lint(mutated(PAYPAL, {}), {})
+    assert found[0].message.endswith("no event PAYMENT.CAPTURE.REFUNDED of paypal is known: there are none")
 
 
 def test_without_a_provider_nothing_is_said_of_its_events() -> None:

@@ -80,7 +80,7 @@ def test_the_table_fits_into_eighty_columns(board: Board) -> None:
     text = out.getvalue()
     assert all(len(line) <= 80 for line in text.splitlines())
     for case in CASES:
-        [row] = [line for line in text.splitlines() if line.startswith(case.operation_id)]
+        [row] = [line for line in text.splitlines() if line.startswith(f"{case.operation_id} ")]
         assert case.story in row
         assert case.expected[0].verdict in row
         assert row.endswith("20.1 s")

@@ -22,7 +22,6 @@ from faust.types import TP, AppT, EventT, Message
 from faust.types.transports import ConsumerT
 from mode import ServiceT
 
-
 _PATIENCE_S = 60.0
 
 

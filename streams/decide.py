@@ -19,6 +19,8 @@ from streams.registration import ContractOf, register
 from streams.verdicts import late_evidence, review_of, verdict_of
 from verifiers.events import RecordedEvent
 
+_LOOK_AGAIN_MS = 3_600_000
+
 
 class WrongRow(ValueError):
     """A message that does not belong to the row of its key."""
@@ -246,7 +248,9 @@ class _Step:
                 due.append(self.policy.forget_ms(operation.deadline_ms))
                 continue
             contract = self._contract(operation)
-            if contract is not None:
-                due.append(self._end_ms(operation))
-                due.extend(next_reads_ms(contract, operation, own_facts(operation), self.policy))
+            if contract is None:  # it may come back with the next start
+                due.append(max(operation.deadline_ms, self.now + _LOOK_AGAIN_MS))
+                continue
+            due.append(self._end_ms(operation))
+            due.extend(next_reads_ms(contract, operation, own_facts(operation), self.policy))
         return min(due, default=None)

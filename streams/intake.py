@@ -12,7 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contracts.catalogue import Catalogue, UnknownContractError
-from contracts.inputs import MAX_TEXT_CHARACTERS, InputError, normalise_input
+from contracts.inputs import InputError, normalise_input
 from contracts.instants import parse_instant, to_rfc3339
 from contracts.model import Contract
 from contracts.paths import MISSING, parse_path, resolve
@@ -257,7 +257,6 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
     arrived_ms = _arrived_ms(record, now)
     cases: dict[str, list[Event]] = {}
     for event in provider.normalise(delivery, document):
-        _check_lengths(event)
         keys = {
             case_key(connection.id, contract.readings.case_key.name, subject)
             for contract in listening
@@ -274,15 +273,6 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
             cases.setdefault(key, []).append(event)
     source = Source(record.topic, record.partition, record.offset)
     return [ToCase(key, Events(now, source, arrived_ms, events)) for key, events in cases.items()]
-
-
-def _check_lengths(event: Event) -> None:
-    """Refuse names that no provider gives: a row holds each of them several times, and must stay small."""
-    for name, value in {"id": event.id, "resource_id": event.resource_id, **event.identifiers}.items():
-        if len(value) > MAX_TEXT_CHARACTERS:
-            raise _Refusal(
-                "malformed_delivery", f"{name} has {len(value)} characters, more than {MAX_TEXT_CHARACTERS} are no name"
-            )
 
 
 def _parse_body(body: bytes) -> Mapping[str, Any]:

@@ -32,10 +32,17 @@ def _resolve_secret(value: Any, info: ValidationInfo) -> Any:
         secret = os.environ.get(value["env"], "")
         if not secret:
             raise ValueError(f"the environment variable {value['env']} is not set")
-        return SecretStr(secret)
+        return _usable(secret, f"the environment variable {value['env']}")
     if isinstance(value, str) and value and (info.context or {}).get("inline_secrets"):
-        return SecretStr(value)
+        return _usable(value, "the secret")
     raise ValueError("a secret is named by its environment variable, as {env: NAME}, and not written into the file")
+
+
+def _usable(secret: str, where: str) -> SecretStr:
+    """Refuse what no HTTP header can carry: a library would refuse it later, and quote it."""
+    if secret != secret.strip() or not secret.isprintable():
+        raise ValueError(f"{where} has white space around it, a line feed at its end perhaps, or a control character")
+    return SecretStr(secret)
 
 
 Secret = Annotated[SecretStr, BeforeValidator(_resolve_secret)]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from contracts.inputs import MAX_TEXT_CHARACTERS
 from contracts.instants import InstantText
 
 
@@ -13,6 +14,14 @@ class Delivery:
     connection: str
     headers: Mapping[str, str]
     body: bytes
+
+
+class DeliveryError(ValueError):
+    """A delivery that cannot be used. ``class_`` is a stable word for it, the message a sentence for a person."""
+
+    def __init__(self, class_: str, message: str) -> None:
+        super().__init__(message)
+        self.class_ = class_
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,13 @@ class Event:
     resource_id: str
     created_at: InstantText
     identifiers: dict[str, str]
+
+    def __post_init__(self) -> None:
+        """Refuse names that no provider gives: a row holds each of them several times, and must stay small."""
+        for name, value in {"id": self.id, "resource_id": self.resource_id, **self.identifiers}.items():
+            if len(value) > MAX_TEXT_CHARACTERS:
+                said = f"{name} has {len(value)} characters; more than {MAX_TEXT_CHARACTERS} are no name"
+                raise DeliveryError("malformed_delivery", said)
 
 
 @dataclass(slots=True)
@@ -48,14 +64,6 @@ class RecordedEvent:
     def name(self) -> str:
         """What makes two deliveries repeats of each other: the event's type and the resource it is about."""
         return f"{self.event.type} {self.event.resource_id}"
-
-
-class DeliveryError(ValueError):
-    """A delivery that cannot be used. ``class_`` is a stable word for it, the message a sentence for a person."""
-
-    def __init__(self, class_: str, message: str) -> None:
-        super().__init__(message)
-        self.class_ = class_
 
 
 class NotAuthentic(DeliveryError):

@@ -13,24 +13,32 @@ from verifiers.events import RecordedEvent
 
 @dataclass(frozen=True, slots=True)
 class EventsObserved:
-    """The events that a channel counts: one for each resource, in the order of their creation."""
+    """The events that a channel counts, in the order of their resources' creation.
+
+    ``events`` may hold several of one resource, where a channel counts several types of event; it is one all the same.
+    """
 
     events: tuple[RecordedEvent, ...]
 
     @property
+    def resources(self) -> tuple[str, ...]:
+        """The distinct resources that the channel shows."""
+        return tuple(dict.fromkeys(one.event.resource_id for one in self.events))
+
+    @property
     def count(self) -> int:
         """How many distinct resources the channel shows."""
-        return len(self.events)
+        return len(self.resources)
 
     @property
     def duplicates_dropped(self) -> int:
-        """How many deliveries were dropped as repeats of those resources."""
+        """How many deliveries were dropped as repeats."""
         return sum(one.deliveries - 1 for one in self.events)
 
     def members(self) -> dict[str, Any]:
         """Return what the published pages say the verifier returns, by name; times only where there are events."""
         members: dict[str, Any] = {
-            "events": [one.event.resource_id for one in self.events],
+            "events": list(self.resources),
             "count": self.count,
             "types": sorted({one.event.type for one in self.events}),
             "duplicates_dropped": self.duplicates_dropped,

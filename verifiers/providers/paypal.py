@@ -83,7 +83,7 @@ class ClientCredentials(httpx.Auth):
             body = response.json() if response.is_success else {}
             self._good_until = self._now() + max(0.0, float(body["expires_in"]) - _RENEW_BEFORE_S)
             self._token = _text(body["access_token"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise Unauthorised(f"PayPal's token endpoint answered {response.status_code} without a token") from error
 
 

@@ -152,7 +152,7 @@ async def test_nothing_is_tried_again_after_a_broken_connection() -> None:
 
     provider = Provider(break_down)
     found = await provider.read(BARE, refund_id="R")
-    assert (found.status, found.error, found.detail) == (None, "connection_failed", "ConnectError: refused")
+    assert (found.status, found.error, found.detail) == (None, "connection_failed", "ConnectError")
     assert len(provider.requests) == 1
 
 

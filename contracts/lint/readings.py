@@ -106,11 +106,14 @@ def _rules(contract: Contract) -> Iterator[Finding]:
 
 def _case_key(contract: Contract) -> Iterator[Finding]:
     path = contract.readings.case_key.operation
-    if parse_path(path)[0] == "action":
+    root, segments = parse_path(path)
+    if root == "action":
         yield error(
             "readings.case_key.operation",
             f"`{path}` is known only after the action: a case must be known when its operation starts",
         )
+    elif root == "operation" or len(segments) != 1:
+        yield error("readings.case_key.operation", f"`{path}` is no input: a case is about what an operation names")
 
 
 def _carried(contract: Contract, carried: Carried) -> Iterator[Finding]:

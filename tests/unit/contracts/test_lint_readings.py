@@ -66,6 +66,11 @@ READING = [
         "no contradiction",
     ),
     (
+        {"readings.case_key.operation": "$operation.id"},
+        "readings.case_key.operation",
+        "is no input",
+    ),
+    (
         {"readings.case_key.operation": "$action.result.order_id"},
         "readings.case_key.operation",
         "known only after the action",

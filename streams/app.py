@@ -11,22 +11,22 @@ letter, and anything else ends the process.
 import faust
 from faust.types import StreamT
 
-from streams.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport, has_caught_up
 from streams.clock import clock_ms
-from streams.embedded_ends import ends_from_fetches
-from streams.fatal import fatal
-from streams.faust_settings import faust_settings
+from streams.embedded.ends import ends_from_fetches
 from streams.fold import fold
 from streams.health import keep_healthy
 from streams.intake import Context, take_all, take_delivery, take_operation
 from streams.log import log_outputs
-from streams.outbox import Outbox
 from streams.readback import Readbacks
 from streams.records import Record
 from streams.settings import Settings
-from streams.table import CaseTable
 from streams.timers import Alarm
-from streams.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
+from streams.transport.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport, has_caught_up
+from streams.transport.fatal import fatal
+from streams.transport.faust_settings import faust_settings
+from streams.transport.outbox import Outbox
+from streams.transport.table import CaseTable
+from streams.transport.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
 from verifiers.http import HttpVerifier
 
 Batches = StreamT[list[Record]]
@@ -41,7 +41,7 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
         verifier: makes the reads.
 
     Returns:
-        The app, ready to be run by a ``faust.Worker``. The topics must exist, see ``streams.topics``.
+        The app, ready to be run by a ``faust.Worker``. The topics must exist, see ``streams.transport.topics``.
     """
     app = faust.App(settings.app_id, **faust_settings(settings))
     app.transport = BatchTransport(app.conf.broker_consumer, app, loop=None)

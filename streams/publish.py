@@ -9,7 +9,7 @@ from contracts.instants import to_rfc3339
 from streams.messages import CaseMessage, Source, encode
 from streams.outputs import Forgotten, Ignored, Output, Refused, Review, ToCase, ToReadback, Verdict
 from streams.records import Headers, OutRecord
-from streams.topics import CASES, DEAD_LETTERS, MAX_DEAD_LETTER_BYTES, READBACKS, REVIEWS, VERDICTS
+from streams.transport.topics import CASES, DEAD_LETTERS, MAX_DEAD_LETTER_BYTES, READBACKS, REVIEWS, VERDICTS
 
 _SOURCE = b"/proofstream"
 _REASON_CHARACTERS = 500

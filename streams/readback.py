@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from contracts.catalogue import UnknownContractError
-from streams.fatal import end_process
 from streams.intake import Context, refused
 from streams.log import log_outputs
 from streams.messages import MalformedMessage, ReadAnswered, ReadRequest, decode_read_request
-from streams.outbox import Outbox
 from streams.outputs import Output, ToCase
 from streams.records import Record
+from streams.transport.fatal import end_process
+from streams.transport.outbox import Outbox
 from verifiers.http import HttpVerifier
 
 _STOP_AFTER_S = 3.0

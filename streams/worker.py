@@ -8,10 +8,10 @@ import faust
 
 from contracts.catalogue import Catalogue
 from streams.app import create_app
-from streams.faust_settings import check_faust
 from streams.intake import Context
 from streams.settings import Settings
-from streams.topics import ensure_topics
+from streams.transport.faust_settings import check_faust
+from streams.transport.topics import ensure_topics
 from verifiers.connections import load_connections
 from verifiers.http import HttpVerifier
 from verifiers.providers import carried_identifiers
@@ -38,12 +38,12 @@ def run_worker(settings: Settings) -> None:
 
     Raises:
         verifiers.connections.ConnectionsError: the connections' file is wrong.
-        streams.topics.TopicsError: a topic is not as it must be.
+        streams.transport.topics.TopicsError: a topic is not as it must be.
         aiokafka.errors.KafkaError: Kafka cannot be reached.
     """
     check_faust()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore", "streams.batch"):
+    for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore", "streams.transport.batch"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     context = load_context(settings)
     asyncio.run(ensure_topics(settings))

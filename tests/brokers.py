@@ -19,8 +19,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams.embedded import HOST, free_port, wait_until_reachable
-from streams.processes import log_tail, start_child, stop_child
+from streams.embedded.broker import HOST, free_port, wait_until_reachable
+from streams.embedded.processes import log_tail, start_child, stop_child
 
 POM = Path(__file__).with_name("kafka-pom.xml")
 REPOSITORY = Path(__file__).parent.parent

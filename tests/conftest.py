@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from brokers import fetch_libs, missing_tools, start_kafka
 
-from streams.embedded import embedded_broker
+from streams.embedded.broker import embedded_broker
 
 BROKERS = ("kafka", "embedded")
 # The fixtures that need a broker, and the mark that says so.

@@ -15,7 +15,8 @@ import orjson
 
 from contracts.model import Contract, Request
 from verifiers.answers import classify
-from verifiers.connections import Connection, Connections
+from verifiers.connection import Connection
+from verifiers.connections import Connections
 from verifiers.providers import providers
 from verifiers.reads import Answer, Unauthorised
 

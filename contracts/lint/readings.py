@@ -112,7 +112,7 @@ def _case_key(contract: Contract) -> Iterator[Finding]:
             "readings.case_key.operation",
             f"`{path}` is known only after the action: a case must be known when its operation starts",
         )
-    elif root == "operation" or len(segments) != 1:
+    elif root == "operation" or (root == "input" and len(segments) != 1):
         yield error("readings.case_key.operation", f"`{path}` is no input: a case is about what an operation names")
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from streams.messages import describe
 from streams.settings import Settings
-from streams.topics import TopicsError
+from streams.transport.topics import TopicsError
 
 
 def load_settings(**overrides: Any) -> Settings:

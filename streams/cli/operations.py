@@ -9,9 +9,9 @@ import click
 import orjson
 
 from streams.cli.common import bootstrap_option, load_settings, run
-from streams.clients import producer
 from streams.settings import Settings
-from streams.topics import OPERATIONS
+from streams.transport.clients import producer
+from streams.transport.topics import OPERATIONS
 
 
 @click.group()

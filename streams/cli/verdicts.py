@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from streams.cli.common import bootstrap_option, load_settings, run
-from streams.clients import follow
 from streams.settings import Settings
-from streams.topics import VERDICTS
+from streams.transport.clients import follow
+from streams.transport.topics import VERDICTS
 
 
 @click.group()

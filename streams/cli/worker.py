@@ -4,7 +4,7 @@ import click
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from streams.cli.common import bootstrap_option, load_settings
-from streams.topics import TopicsError
+from streams.transport.topics import TopicsError
 from verifiers.connections import ConnectionsError
 
 

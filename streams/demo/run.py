@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import orjson
 
-from streams.clients import follow
 from streams.demo.board import Board, Difference
 from streams.demo.cases import CASES
 from streams.demo.stage import Stage
 from streams.demo.world import World, demo_world
-from streams.processes import log_tail
-from streams.topics import DEAD_LETTERS, VERDICTS
+from streams.embedded.processes import log_tail
+from streams.transport.clients import follow
+from streams.transport.topics import DEAD_LETTERS, VERDICTS
 
 Show = Callable[[bytes | None], None]
 

@@ -12,7 +12,7 @@ from streams.demo.board import Board
 from streams.demo.world import PAYPAL, SHOP, SHOP_DOMAIN, World
 from streams.simulation import paypal, shopify
 from streams.simulation.webhooks import WebhookRequest
-from streams.topics import OPERATIONS, WEBHOOKS
+from streams.transport.topics import OPERATIONS, WEBHOOKS
 
 _SENT_AFTER_S = 1.0
 _WEBHOOK_ID = "1DEMOWEBHOOK00001"

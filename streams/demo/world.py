@@ -15,14 +15,14 @@ from typing import Any
 import yaml
 from aiokafka import AIOKafkaProducer
 
-from streams.clients import producer
 from streams.demo.contract import write_hasty_contract
-from streams.embedded import embedded_broker
-from streams.processes import start_child, stop_child
+from streams.embedded.broker import embedded_broker
+from streams.embedded.processes import start_child, stop_child
 from streams.settings import Settings
 from streams.simulation import paypal, shopify
 from streams.simulation.server import serve
-from streams.topics import ensure_topics
+from streams.transport.clients import producer
+from streams.transport.topics import ensure_topics
 
 SHOP = "demo-shop"
 SHOP_DOMAIN = "demo.myshopify.com"

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, Val
 
 from contracts.instants import parse_instant
 from streams.messages import describe
-from verifiers.connections import INLINE_SECRETS, Connection, ConnectionsError, parse_connection
+from verifiers.connection import INLINE_SECRETS, Connection
+from verifiers.connections import ConnectionsError, parse_connection
 
 
 class _Line(BaseModel):

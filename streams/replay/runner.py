@@ -19,7 +19,7 @@ from streams.readback import read_back
 from streams.replay.history import History, ProviderScript, Webhook
 from streams.replay.world import ScriptedProvider
 from streams.timers import Timers
-from streams.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
+from streams.transport.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
 from verifiers.http import HttpVerifier
 
 

@@ -14,7 +14,7 @@ import orjson
 import yaml
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 
-from streams.processes import Process, log_tail, start_child
+from streams.embedded.processes import Process, log_tail, start_child
 from streams.simulation import paypal, shopify
 from streams.simulation.server import serve
 from streams.simulation.webhooks import WebhookRequest

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from brokers import start_kafka
 
-from streams.embedded import BrokerError, embedded_broker, free_port
+from streams.embedded.broker import BrokerError, embedded_broker, free_port
 
 
 def is_alive(pid: int) -> bool:
@@ -60,7 +60,7 @@ async def test_the_embedded_broker_ends_when_the_block_raises() -> None:
 
 PROGRAM = """
 import asyncio
-from streams.embedded import embedded_broker
+from streams.embedded.broker import embedded_broker
 
 async def main():
     async with embedded_broker() as address:

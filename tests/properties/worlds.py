@@ -16,7 +16,8 @@ from streams.intake import Context
 from streams.policy import Policy
 from streams.replay.history import History, ProviderScript, ScriptedAnswer, Step, Webhook
 from streams.replay.runner import Outcome, replay
-from verifiers.connections import INLINE_SECRETS, parse_connection
+from verifiers.connection import INLINE_SECRETS
+from verifiers.connections import parse_connection
 
 CONTEXT = Context(Catalogue.load(), {}, Policy())
 SECRET = "a secret of the tests"

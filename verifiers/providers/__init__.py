@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from contracts.instants import parse_instant
-from verifiers.connections import Connection
+from verifiers.connection import Connection
 from verifiers.events import Delivery, DeliveryError, Event
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from verifiers.connections import Connection, ConnectionPart, Secret
+from verifiers.connection import Connection, ConnectionPart, Secret
 from verifiers.events import Delivery, DeliveryError, Event
 from verifiers.providers import Provider, checked_instant
 from verifiers.reads import Unauthorised

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import httpx
 from pydantic import Field
 
-from verifiers.connections import Connection, ConnectionPart, Secret
+from verifiers.connection import Connection, ConnectionPart, Secret
 from verifiers.events import Delivery, DeliveryError, Event, NotAuthentic
 from verifiers.providers import Provider, checked_instant
 

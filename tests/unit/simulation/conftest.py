@@ -9,7 +9,8 @@ import pytest_asyncio
 from starlette.types import ASGIApp
 
 from contracts.catalogue import Catalogue
-from verifiers.connections import INLINE_SECRETS, Connection, parse_connection
+from verifiers.connection import INLINE_SECRETS, Connection
+from verifiers.connections import parse_connection
 from verifiers.http import HttpVerifier
 from verifiers.reads import Answer
 

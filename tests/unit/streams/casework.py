@@ -28,7 +28,8 @@ from streams.messages import (
 from streams.outputs import Output, Review, ToReadback, Verdict
 from streams.policy import Policy
 from streams.registration import pack_record
-from verifiers.connections import INLINE_SECRETS, Connection, parse_connection
+from verifiers.connection import INLINE_SECRETS, Connection
+from verifiers.connections import parse_connection
 from verifiers.events import Event
 from verifiers.reads import Answer
 

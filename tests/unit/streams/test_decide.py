@@ -355,6 +355,17 @@ def test_that_read_is_tried_again_after_an_error_ever_more_rarely() -> None:
     assert told.verdicts == []
 
 
+def test_scheduled_reads_that_fail_meanwhile_do_not_put_it_off_for_days() -> None:
+    """A provider that comes back is read again after no longer than it was away."""
+    work = case(start())
+    work.run(10 * SECOND, DOWN)
+    work.send(refunded(10 * SECOND))
+    work.answer(10_200, DOWN)
+    told = work.run(DEADLINE, lambda asked: DOWN if asked < 40 * MINUTE else found())
+    assert told.said == VERIFIED
+    assert told.verdicts[0]["decided_at"] <= at(2 * 40 * MINUTE + MINUTE)
+
+
 def test_a_good_answer_ends_what_an_event_made_due() -> None:
     work = case(start())
     work.run(2 * HOUR)

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 
 from contracts.catalogue import Catalogue
-from verifiers.connections import INLINE_SECRETS, Connection, parse_connection
+from verifiers.connection import INLINE_SECRETS, Connection
+from verifiers.connections import parse_connection
 from verifiers.events import Delivery
 from verifiers.http import HttpVerifier
 from verifiers.reads import Answer

@@ -8,7 +8,8 @@ import pytest
 import yaml
 from accounts import paypal, shop
 
-from verifiers.connections import INLINE_SECRETS, ConnectionsError, load_connections, parse_connection
+from verifiers.connection import INLINE_SECRETS
+from verifiers.connections import ConnectionsError, load_connections, parse_connection
 
 ACME: dict[str, Any] = {
     "id": "acme",

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from accounts import CHANNEL, PAYPAL, REFUND, SHOPIFY, Provider, Streamed, answer, paypal, sample, shop
 
-from verifiers.connections import Connection
+from verifiers.connection import Connection
 from verifiers.http import MAX_BODY_BYTES, HttpVerifier
 
 REFUND_BODY = sample("paypal_refund_get_completed.json")

@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaProducer
 from streams.outputs import Output
 from streams.publish import to_records
 from streams.settings import Settings
-from streams.topics import MAX_REQUEST_BYTES
+from streams.transport.topics import MAX_REQUEST_BYTES
 
 # topic, key, value, partition (None: by the key), headers
 _Send = tuple[str, bytes | None, bytes | None, int | None, list[tuple[str, bytes | None]]]

@@ -10,8 +10,8 @@ from typing import Any
 
 import faust
 
-from streams.outbox import Outbox
 from streams.settings import TABLE, Settings
+from streams.transport.outbox import Outbox
 
 
 class CaseTable:

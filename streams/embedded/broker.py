@@ -15,7 +15,7 @@ from pathlib import Path
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from streams.processes import log_tail, start_child, stop_child
+from streams.embedded.processes import log_tail, start_child, stop_child
 
 HOST = "127.0.0.1"
 READY_WITHIN_S = 10.0

@@ -20,10 +20,15 @@ from streams.verdicts import late_evidence, review_of, verdict_of
 from verifiers.events import RecordedEvent
 
 _LOOK_AGAIN_MS = 3_600_000
+_MOST_EVENTS = 1000
 
 
 class WrongRow(ValueError):
     """A message that does not belong to the row of its key."""
+
+
+class CaseFull(ValueError):
+    """A case that holds as many events as its row may: one more, and no changelog record could hold the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,8 @@ class _Step:
         operation = self.case.operations.get(message.operation_id)
         if operation is None:
             deadline = message.intent.created_ms + self.contract_of(message.intent).timing.timeout_ms
+            if self.now >= self.policy.too_late_ms(deadline):
+                return []  # it may have been judged and forgotten here; its registration is about to go, too
             operation = Operation(message.operation_id, message.intent, dict(message.action), message.at, deadline)
             self.case.operations[message.operation_id] = operation
         else:
@@ -123,6 +130,8 @@ class _Step:
             recorded = self.case.ledger.setdefault(one.name, one)
             if recorded is one:
                 self.fresh.append(one)
+                if len(self.case.ledger) > _MOST_EVENTS:
+                    raise CaseFull(f"the case {self.key} holds {_MOST_EVENTS} events already")
                 continue
             recorded.deliveries += 1
             if message.arrived_ms < recorded.arrived_ms:  # the repeat was taken in first

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from contracts.catalogue import UnknownContractError
 from streams.cases import Row, decode_row, due_ms, encode_row
-from streams.decide import Decision, WrongRow, decide
+from streams.decide import CaseFull, Decision, WrongRow, decide
 from streams.intake import Context, refused
 from streams.messages import CaseMessage, MalformedMessage, Source, decode_case_message
 from streams.outputs import Output
@@ -108,4 +108,6 @@ def _why(error: Exception) -> tuple[str, str]:
         return "unknown_contract", str(error)
     if isinstance(error, WrongRow):
         return "wrong_row", str(error)
+    if isinstance(error, CaseFull):
+        return "case_full", str(error)
     return "internal_error", f"{type(error).__name__}: {error}"

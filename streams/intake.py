@@ -191,6 +191,8 @@ def _created_ms(published: PublishedOperation, policy: Policy, now: int, about: 
         created_ms = parse_instant(published.created_at).start_ms
     except ValueError as error:
         raise _Refusal("impossible_date", f"{about}: created_at: {error}") from None
+    if created_ms < 0:
+        raise _Refusal("impossible_date", f"{about}: created_at: {published.created_at} lies before 1970")
     if created_ms > now + policy.future_ms:
         raise _Refusal(
             "impossible_date",
@@ -300,4 +302,6 @@ def _arrived_ms(record: Record, now: int) -> int:
             arrived = parse_instant(text).start_ms
         except ValueError as error:
             raise _Refusal("impossible_date", f"the Kafka header `{ARRIVED_HEADER}`: {error}") from None
+    if arrived < 0:
+        raise _Refusal("impossible_date", f"the Kafka header `{ARRIVED_HEADER}`: {text} lies before 1970")
     return min(arrived, now)

@@ -13,13 +13,14 @@ from streams.records import Record
 from streams.transport.fatal import end_process
 from streams.transport.outbox import Outbox
 from verifiers.http import HttpVerifier
+from verifiers.reads import Answer
 
 _STOP_AFTER_S = 3.0
 
 
 async def read_back(
     record: Record, verifier: HttpVerifier, context: Context, clock_ms: Callable[[], int]
-) -> Output | None:
+) -> list[Output]:
     """Make the read that a record of `readbacks` asks for.
 
     Args:
@@ -29,32 +30,35 @@ async def read_back(
         clock_ms: the time, in milliseconds.
 
     Returns:
-        The answer for the case that asked, or the record's refusal, or None where the request is so old that its case
+        The answer for the case that asked, or the record's refusal; nothing where the request is so old that its case
         has asked again or given up.
     """
     try:
         request = decode_read_request(record.value)
-        if clock_ms() >= request.asked_ms + context.policy.lost_after_ms:
-            return None
-        return await _answer(request, verifier, context, clock_ms)
+        contract = context.catalogue.get(request.contract, request.version)
     except MalformedMessage as error:
-        return refused(record, "readback", "malformed_message", str(error), clock_ms())
+        return [refused(record, "readback", "malformed_message", str(error), clock_ms())]
     except UnknownContractError as error:
-        return refused(record, "readback", "unknown_contract", str(error), clock_ms())
-    except Exception as error:  # noqa: BLE001 - a request that cannot be made costs itself only
-        return refused(record, "readback", "internal_error", f"{type(error).__name__}: {error}", clock_ms())
-
-
-async def _answer(
-    request: ReadRequest, verifier: HttpVerifier, context: Context, clock_ms: Callable[[], int]
-) -> ToCase:
-    contract = context.catalogue.get(request.contract, request.version)
+        return [refused(record, "readback", "unknown_contract", str(error), clock_ms())]
     if request.channel not in contract.readings.requests:
-        raise MalformedMessage(f"channel: {contract.id} has no http channel {request.channel!r}")
-    answer = await verifier.read(request.connection, contract, request.channel, request.inputs)
-    answered = ReadAnswered(
-        clock_ms(), request.operation_id, request.channel, request.attempt, request.asked_ms, answer
-    )
+        said = f"channel: {contract.id} has no http channel {request.channel!r}"
+        return [refused(record, "readback", "malformed_message", said, clock_ms())]
+    if clock_ms() >= request.asked_ms + context.policy.lost_after_ms:
+        return []
+    try:
+        answer = await verifier.read(request.connection, contract, request.channel, request.inputs)
+        return [_answered(request, answer, clock_ms())]
+    except Exception as error:  # noqa: BLE001 - a request that cannot be made costs itself only, and its case goes on
+        said = f"{type(error).__name__}: {error}"
+        failure = Answer(None, "internal_error", "the read could not be made; a dead letter says why")
+        return [
+            refused(record, "readback", "internal_error", said, clock_ms()),
+            _answered(request, failure, clock_ms()),
+        ]
+
+
+def _answered(request: ReadRequest, answer: Answer, now: int) -> ToCase:
+    answered = ReadAnswered(now, request.operation_id, request.channel, request.attempt, request.asked_ms, answer)
     return ToCase(request.case_key, answered)
 
 
@@ -85,9 +89,8 @@ class Readbacks:
     async def _make(self, record: Record, gate: asyncio.Semaphore) -> None:
         try:
             async with gate:
-                output = await read_back(record, self._verifier, self._context, self._clock_ms)
-            if output is not None:
-                await self._outbox.deliver(log_outputs([output]))
+                outputs = await read_back(record, self._verifier, self._context, self._clock_ms)
+            await self._outbox.deliver(log_outputs(outputs))
         except Exception as error:  # noqa: BLE001 - an answer that Kafka did not take must not be lost silently
             end_process("readback", error)
 

@@ -41,10 +41,10 @@ def next_read_ms(timing: Timing, operation: Operation, reads: Reads, policy: Pol
         return lost if lost < operation.deadline_ms else None
     due = []
     offsets = timing.schedule.offsets_ms
-    attempts_left = reads.slot < len(offsets) and reads.slot + reads.extra < timing.max_attempts
-    if operation.phase == "observing" and attempts_left:
+    attempts_left = reads.slot + reads.extra < timing.max_attempts
+    if operation.phase == "observing" and reads.slot < len(offsets) and attempts_left:
         due.append(operation.intent.created_ms + offsets[reads.slot])
-    if reads.owed is not None:
+    if reads.owed is not None and (reads.owed.why == "event" or attempts_left):
         due.append(reads.owed.due_ms)
     return min(due, default=None)
 
@@ -139,7 +139,8 @@ def note_answer(timing: Timing, operation: Operation, message: ReadAnswered) -> 
     if reads.owed is not None:
         if answer.error is None and message.asked_ms >= reads.owed.since_ms:
             reads.owed = None
-        elif answer.error is not None:
+        elif answer.error is not None and message.asked_ms >= reads.owed.due_ms:
+            # A failure of a scheduled read, or of one from before the event, does not put this one off.
             reads.owed.failures += 1
             reads.owed.due_ms = message.at + backoff_ms(timing.poll_interval_ms, reads.owed.failures)
     return True

@@ -23,7 +23,8 @@ from verifiers.reads import Answer, Unauthorised
 MAX_BODY_BYTES = 1024 * 1024
 TOTAL_TIMEOUT_S = 20.0
 _PHASE_TIMEOUTS = httpx.Timeout(connect=5.0, read=10.0, write=5.0, pool=10.0)
-_LIMITS = httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=30.0)
+# Idle connections are closed before servers do so: many do after 5 s, and a read on a closing one is a read lost.
+_LIMITS = httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=4.0)
 
 
 class _TooLarge(Exception):

@@ -1,11 +1,10 @@
 """Everything that the demo runs on: a broker, the simulated providers, a worker."""
 
-import contextlib
 import os
 import secrets
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,8 +65,8 @@ async def demo_world() -> AsyncIterator[World]:
         settings.connections_file.write_text(_connections(*urls, *keys), encoding="utf-8")
         write_hasty_contract(settings.contract_directories[0])
         log = directory / "worker.log"
-        with _environment({**_as_environment(settings), **keys}):
-            worker = await start_child(sys.executable, "-P", "-m", "streams.cli", "worker", log=log)
+        command = (sys.executable, "-P", "-m", "streams.cli", "worker")
+        worker = await start_child(*command, log=log, environment={**_as_environment(settings), **keys})
         stack.push_async_callback(stop_child, worker, _WORKER_STOPS_WITHIN_S)
         await ensure_topics(settings)  # the worker would, but later: operations need not wait for it
         kafka = await stack.enter_async_context(producer(settings))
@@ -97,18 +96,6 @@ def _as_environment(settings: Settings) -> dict[str, str]:
         text = os.pathsep.join(str(one) for one in value) if isinstance(value, tuple) else str(value)
         environment[f"PROOFSTREAM_{name.upper()}"] = text
     return environment
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for a child that inherits ours."""
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def _connections(shop_url: str, paypal_url: str, token: str, secret: str, client_id: str, client_secret: str) -> str:

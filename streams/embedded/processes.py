@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, STDOUT, Process
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 STOP_WITHIN_S = 3.0
@@ -16,7 +16,7 @@ LOG_TAIL_LINES = 20
 _PR_SET_PDEATHSIG = 1
 
 
-async def start_child(*command: str, log: Path) -> Process:
+async def start_child(*command: str, log: Path, environment: Mapping[str, str] | None = None) -> Process:
     """Start a command whose output goes to the end of a log file.
 
     The child gets a session of its own: a terminal's Ctrl-C reaches us alone, so a worker can still commit
@@ -26,6 +26,7 @@ async def start_child(*command: str, log: Path) -> Process:
     Args:
         command: The executable and its arguments.
         log: The file for its output and its errors.
+        environment: Variables that it gets beside ours.
 
     Returns:
         The process; hand it to `stop_child` in a `finally`.
@@ -40,6 +41,7 @@ async def start_child(*command: str, log: Path) -> Process:
             stdout=output,
             stderr=STDOUT,
             start_new_session=True,
+            env={**os.environ, **(environment or {})},
             preexec_fn=_die_with_parent(),
         )
 

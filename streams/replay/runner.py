@@ -147,8 +147,7 @@ class _Runner:
                 return take_all(take_delivery, [record], self._context, self._now)
             case "readbacks":
                 self._provider.request = decode_read_request(record.value)
-                output = await read_back(record, self._verifier, self._context, lambda: self._now)
-                return [output] if output is not None else []
+                return await read_back(record, self._verifier, self._context, lambda: self._now)
         folded = fold([record], self._rows.get, self._context, self._now)
         for key, value in folded.rows.items():
             if value is None:

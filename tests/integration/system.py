@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -30,6 +29,13 @@ def now_text() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+async def until(holds: Callable[[], bool], within_s: float) -> None:
+    """Wait until something holds that nobody tells of."""
+    async with asyncio.timeout(within_s):
+        while not holds():  # noqa: ASYNC110 - it happens in another process
+            await asyncio.sleep(0.05)
+
+
 @dataclass
 class System:
     """Everything a test needs. Topics, group and files are this system's own."""
@@ -45,24 +51,26 @@ class System:
 
     async def start_worker(self, **settings: str) -> Process:
         """Start a worker and wait until it says that it is ready."""
-        health = Path(self.environment["PROOFSTREAM_HEALTH_FILE"])
-        health.unlink(missing_ok=True)
+        self.health.unlink(missing_ok=True)
         worker = await self.run("worker", **settings)
         self.workers.append(worker)
-        async with asyncio.timeout(40):
-            while not health.exists():
-                assert worker.returncode is None, log_tail(self.log)
-                await asyncio.sleep(0.05)
+
+        def ready() -> bool:
+            assert worker.returncode is None, log_tail(self.log)
+            return self.health.exists()
+
+        await until(ready, within_s=40)
         return worker
 
     async def run(self, *arguments: str, **settings: str) -> Process:
         """Start one of the project's commands, its output in the log."""
         environment = self.environment | {f"PROOFSTREAM_{name.upper()}": value for name, value in settings.items()}
-        with contextlib.ExitStack() as stack:
-            for name, value in environment.items():
-                stack.callback(_restore, name, os.environ.get(name))
-                os.environ[name] = value
-            return await start_child(sys.executable, "-m", "streams.cli", *arguments, log=self.log)
+        command = (sys.executable, "-m", "streams.cli", *arguments)
+        return await start_child(*command, log=self.log, environment=environment)
+
+    @property
+    def health(self) -> Path:
+        return self.directory / "healthy"
 
     @property
     def log(self) -> Path:
@@ -142,13 +150,6 @@ class System:
 
         records = await self.read("verdicts", lambda found: len(distinct(found)) >= count, within_s)
         return sorted(distinct(records).values(), key=lambda one: one["sequence"])
-
-
-def _restore(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
 
 
 def write_quick_contracts(directory: Path) -> Path:

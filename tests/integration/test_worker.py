@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from system import System, running_system
+from system import System, running_system, until
 
 from streams.simulation import paypal, shopify
 
@@ -180,9 +180,7 @@ async def test_a_person_publishes_an_operation_and_reads_its_verdict(system: Sys
 
     tail = await system.run("verdicts", "tail", "--operation", "op-5001")
     try:
-        async with asyncio.timeout(30):
-            while "VERIFIED      op-5001" not in system.log.read_text():
-                await asyncio.sleep(0.1)
+        await until(lambda: "VERIFIED      op-5001" in system.log.read_text(), within_s=30)
     finally:
         tail.kill()
         await tail.wait()

@@ -1,4 +1,4 @@
-"""Random small worlds for properties: one Shopify order, some refunds of it, an operation, and what the shop answers."""
+"""Random small worlds for properties: an order, some refunds of it, an operation, and what the shop answers."""
 
 import base64
 import hashlib

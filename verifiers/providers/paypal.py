@@ -19,6 +19,7 @@ from verifiers.reads import Unauthorised
 
 _CAPTURE_PATH = re.compile(r"^/v2/payments/captures/([^/]+)$")
 _RENEW_BEFORE_S = 60.0
+_LONGEST_LIFE_S = 86_400.0
 _UNAUTHORIZED = 401
 
 
@@ -81,7 +82,8 @@ class ClientCredentials(httpx.Auth):
         try:
             await response.aread()  # reads are streamed, and so are the requests made on their way
             body = response.json() if response.is_success else {}
-            self._good_until = self._now() + max(0.0, float(body["expires_in"]) - _RENEW_BEFORE_S)
+            life = min(float(body["expires_in"]), _LONGEST_LIFE_S)
+            self._good_until = self._now() + max(0.0, life - _RENEW_BEFORE_S)
             self._token = _text(body["access_token"])
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise Unauthorised(f"PayPal's token endpoint answered {response.status_code} without a token") from error

@@ -116,16 +116,14 @@ def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
             f"id {refund_id} and admin_graphql_api_id {global_id!r} name different refunds: the numbers of this body"
             " cannot be trusted",
         )
+    order_id = f"gid://shopify/Order/{_number(document, 'order_id')}"
     return [
         Event(
             id=delivery.headers.get("x-shopify-event-id") or delivery.headers.get("x-shopify-webhook-id") or "",
             type=event_type(delivery, document),
             resource_id=global_id,
             created_at=checked_instant(document, "created_at"),
-            identifiers={
-                "refund_id": global_id,
-                "order_id": f"gid://shopify/Order/{_number(document, 'order_id')}",
-            },
+            identifiers={"refund_id": global_id, "order_id": order_id},
         )
     ]
 

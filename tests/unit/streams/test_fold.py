@@ -214,7 +214,7 @@ def test_a_delivery_that_was_forwarded_twice_is_one_and_one_that_was_published_t
         (lambda: record(103, b'{"kind": "tick", "at": -1}'), "malformed_message"),
         (lambda: record(103, Tick(T0), None), "malformed_message"),
         (lambda: record(103, Tick(T0), b"\xff"), "malformed_message"),
-        (lambda: record(103, start(version="9.9.9")), "unknown_contract"),
+        (lambda: record(103, start(operation_id="op-9", version="9.9.9")), "unknown_contract"),
         (lambda: record(103, submission()), "wrong_row"),
         (lambda: record(103, Tick(T0), b"elsewhere"), "wrong_row"),
         (lambda: record(103, start(), b"operation/op-1"), "wrong_row"),

@@ -2,21 +2,13 @@
 
 import asyncio
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
-from system import System, running_system
+from system import System
 
 from streams.simulation import paypal
 
 pytestmark = pytest.mark.timeout(180)
-
-
-@pytest.fixture
-async def system(broker: str, topic_prefix: str, tmp_path: Path, request: pytest.FixtureRequest):
-    kind = "embedded" if "embedded" in request.node.callspec.id else "kafka"
-    async with running_system(broker, topic_prefix, tmp_path, kind) as running:
-        yield running
 
 
 async def test_evidence_that_arrived_in_time_counts_although_the_worker_was_down_at_the_timeout(system: System):

@@ -3,22 +3,14 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import orjson
 import pytest
-from system import System, running_system, until
+from system import System, until
 
 from streams.simulation import paypal, shopify
 
 pytestmark = pytest.mark.timeout(180)
-
-
-@pytest.fixture
-async def system(broker: str, topic_prefix: str, tmp_path: Path, request: pytest.FixtureRequest):
-    kind = "embedded" if "embedded" in request.node.callspec.id else "kafka"
-    async with running_system(broker, topic_prefix, tmp_path, kind) as running:
-        yield running
 
 
 async def test_every_verdict_comes_out_of_a_real_worker(system: System):

@@ -207,5 +207,5 @@ def test_a_row_is_read_as_it_was_written(row: Any) -> None:
     "value", [b"", b"{", b"null", b"[]", b"{}", b'{"row": "other"}', b'{"row": "registration"}', b'{"row": 7}']
 )
 def test_what_is_no_row_is_refused(value: bytes) -> None:
-    with pytest.raises(MalformedMessage, match="^the table's row cannot be read: "):
+    with pytest.raises(MalformedMessage, match=r"^the table's row cannot be read: "):
         decode_row(value)

@@ -1,0 +1,441 @@
+"""The records that leave: everything that a person or a machine needs to see why a verdict is what it is."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from casework import (
+    ABSENT,
+    CAPTURE_KEY,
+    CATALOGUE,
+    DAY,
+    DOWN,
+    HOUR,
+    MINUTE,
+    PAYPAL,
+    SECOND,
+    SHOPIFY,
+    STARTED,
+    WRONG,
+    CaseWork,
+    at,
+    case,
+    found,
+    refunded,
+    start,
+)
+
+from contracts.catalogue import BUILT_IN, Catalogue, Entry
+from contracts.model import Contract
+from contracts.yaml_source import read_yaml
+from streams.verdicts import verdict_id
+
+MEMBERS = {
+    "verdict_id",
+    "operation_id",
+    "connection",
+    "contract",
+    "contract_version",
+    "published_hash",
+    "content_hash",
+    "sequence",
+    "supersedes",
+    "verdict",
+    "rule",
+    "class",
+    "reason",
+    "explanation",
+    "do_not_retry",
+    "review",
+    "decided_at",
+    "input",
+    "created_at",
+    "evidence",
+}
+RULE_MEMBERS = {"id", "path", "operator", "expected_path", "expected", "actual", "result", "channel"}
+REFUND = "$observed.refund_readback.data.refund"
+
+
+def verified() -> CaseWork:
+    work = case(start(), refunded(300), refunded(400))
+    work.answer(600, found())
+    return work
+
+
+def contradicted() -> CaseWork:
+    work = verified()
+    work.send(refunded(DAY, 2, born="2026-03-12T15:50:00Z"))
+    return work
+
+
+def failed() -> CaseWork:
+    work = case(start())
+    work.tick(1000)
+    work.answer(1500, found(status="FAILURE", amount="0.0"))
+    return work
+
+
+def timed_out() -> CaseWork:
+    work = case(start(contract=PAYPAL), key=CAPTURE_KEY)
+    work.run(15 * MINUTE + 1, DOWN)
+    return work
+
+
+def wrong_amount() -> CaseWork:
+    work = case(start(MINUTE))
+    work.answer(MINUTE + 500, WRONG)
+    return work
+
+
+def last(work: CaseWork) -> dict[str, Any]:
+    """The last verdict's record."""
+    record: dict[str, Any] = [one.record for one in work.told if hasattr(one, "verdict_id")][-1]
+    return record
+
+
+def rules(record: dict[str, Any], group: str) -> dict[str, dict[str, Any]]:
+    return {one["id"]: one for one in record["evidence"][group]}
+
+
+EVERY = pytest.mark.parametrize("make", [verified, contradicted, failed, timed_out, wrong_amount])
+
+
+@EVERY
+def test_every_record_has_every_member_and_can_be_written(make: Any) -> None:
+    record = last(make())
+    assert record.keys() == MEMBERS
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record["evidence"].keys() == {"conditions", "contradictions", "verdict_map", "channels"}
+
+
+@EVERY
+def test_every_record_shows_every_rule_and_every_channel_of_its_contract(make: Any) -> None:
+    record = last(make())
+    contract = CATALOGUE.get(record["contract"])
+    for group in ("conditions", "contradictions", "verdict_map"):
+        shown = rules(record, group)
+        assert list(shown) == list(getattr(contract, group))
+        for rule_id, one in shown.items():
+            rule = contract.rules[rule_id]
+            assert one.keys() >= RULE_MEMBERS
+            assert (one["path"], one["operator"]) == (rule.path, rule.operator)
+            assert one["result"] in ("true", "false", "unknown")
+            assert one["channel"] in contract.channels
+    assert list(record["evidence"]["channels"]) == list(contract.channels)
+
+
+def test_a_verified_record_says_what_was_asked_and_by_which_contract() -> None:
+    record = last(verified())
+    contract = CATALOGUE.get(SHOPIFY)
+    expected = {
+        "operation_id": "op-1",
+        "connection": "acme",
+        "contract": SHOPIFY,
+        "contract_version": "1.0.0",
+        "published_hash": "3b0c1707cf0adcf1",
+        "content_hash": contract.content_hash,
+        "sequence": 1,
+        "supersedes": None,
+        "verdict": "VERIFIED",
+        "rule": "completion",
+        "class": None,
+        "do_not_retry": False,
+        "review": False,
+        "decided_at": at(600),
+        "input": {"order_id": "gid://shopify/Order/69", "amount": "42.50"},
+        "created_at": STARTED,
+    }
+    assert {name: record[name] for name in expected} == expected
+
+
+def test_a_superseding_record_names_the_one_that_it_supersedes() -> None:
+    work = contradicted()
+    first, second = [one.record for one in work.told if hasattr(one, "verdict_id")]
+    assert (first["sequence"], second["sequence"]) == (1, 2)
+    assert second["supersedes"] == first["verdict_id"]
+    assert second["class"] == "duplicate_side_effect"
+    assert second["do_not_retry"] is True
+    assert second["reason"] == (
+        "Shopify created more than one refund on the order since the operation started. Do not retry."
+    )
+
+
+def test_a_failed_record_names_the_rule_of_the_map() -> None:
+    record = last(failed())
+    assert (record["verdict"], record["rule"], record["class"]) == ("FAILED", "transaction_failed", None)
+    assert record["reason"].startswith("The refund record exists, but its transaction failed")
+
+
+def test_an_unverifiable_record_asks_for_a_person() -> None:
+    record = last(timed_out())
+    assert (record["verdict"], record["rule"], record["review"]) == ("UNVERIFIABLE", "timeout", True)
+    assert record["reason"] == "evidence_unavailable_before_timeout"
+    assert record["decided_at"] == at(15 * MINUTE)
+    assert record["published_hash"] == "7d45cbc2d30f5005"
+
+
+# -- ids
+
+
+def test_an_id_follows_from_operation_contract_and_sequence() -> None:
+    known = verdict_id("op-1", "0123456789abcdef", 1)
+    assert uuid.UUID(known).version == 5
+    assert verdict_id("op-1", "0123456789abcdef", 1) == known
+    others = [
+        verdict_id("op-2", "0123456789abcdef", 1),
+        verdict_id("op-1", "0123456789abcdee", 1),
+        verdict_id("op-1", "0123456789abcdef", 2),
+        verdict_id("op-1\n", "0123456789abcdef", 1),
+        verdict_id("op", "-10123456789abcdef", 1),
+    ]
+    assert len({known, *others}) == 6
+
+
+def test_the_id_of_a_record_is_that_of_its_members() -> None:
+    for work in (verified(), contradicted(), timed_out()):
+        record = last(work)
+        assert record["verdict_id"] == verdict_id("op-1", record["content_hash"], record["sequence"])
+
+
+# -- evidence
+
+
+def test_a_rule_shows_what_it_compared() -> None:
+    record = last(verified())
+    assert rules(record, "conditions")["refund_present"] == {
+        "id": "refund_present",
+        "path": f"{REFUND}.id",
+        "operator": "eq",
+        "expected_path": "$action.result.refundCreate.refund.id",
+        "expected": "gid://shopify/Refund/1",
+        "actual": "gid://shopify/Refund/1",
+        "result": "true",
+        "channel": "refund_readback",
+        "meaning": "The shop holds the refund with the returned global id.",
+    }
+    failed_map = rules(last(failed()), "verdict_map")["transaction_failed"]
+    assert (failed_map["actual"], failed_map["expected"], failed_map["expected_path"]) == (
+        "FAILURE",
+        ["FAILURE", "ERROR"],
+        None,
+    )
+
+
+def test_an_exception_that_excused_a_contradiction_is_shown() -> None:
+    mismatch = rules(last(failed()), "contradictions")["refund_amount_mismatch"]
+    assert (mismatch["actual"], mismatch["expected"], mismatch["result"]) == ("0.0", "42.50", "false")
+    assert (mismatch["unless"]["actual"], mismatch["unless"]["result"]) == ("FAILURE", "true")
+    assert mismatch["unless"]["path"] == f"{REFUND}.transactions[0].status"
+
+
+def test_what_was_not_observed_is_null_and_unknown() -> None:
+    record = last(timed_out())
+    present = rules(record, "conditions")["refund_present"]
+    assert (present["actual"], present["expected"], present["result"]) == (None, "R1", "unknown")
+    tied = rules(record, "conditions")["refund_on_intended_capture"]
+    assert (tied["actual"], tied["expected"], tied["result"]) == (0, 1, "false")
+
+
+def test_a_provisional_contradiction_is_marked() -> None:
+    work = case(start())
+    work.tick(1000)
+    work.answer(1200, WRONG)
+    work.run(8 * DAY, DOWN)
+    record = last(work)
+    assert record["verdict"] == "UNVERIFIABLE"
+    assert rules(record, "contradictions")["refund_amount_mismatch"]["provisional"] is True
+    assert rules(last(wrong_amount()), "contradictions")["refund_amount_mismatch"]["provisional"] is False
+    assert "provisional" not in rules(record, "contradictions")["refund_predates_operation"]
+
+
+def test_a_channel_of_reads_shows_what_was_read() -> None:
+    work = case(start())
+    work.tick(1 * SECOND)
+    work.answer(1500, found())
+    work.tick(6 * SECOND)
+    work.answer(6500, DOWN)
+    work.send(refunded(7000))
+    assert last(work)["evidence"]["channels"]["refund_readback"] == {
+        "level": "E2",
+        "independence": "provider_readback",
+        "reads": 2,
+        "last_status": 503,
+        "last_error": "server_error",
+        "last_detail": "the provider answered 503",
+        "answered_at": at(1500),
+        "digest": "digest",
+        "served_version": "2025-07",
+        "values": found().values,
+    }
+
+
+def test_a_channel_that_was_never_read_says_so() -> None:
+    work = case(start(), refunded(300, 1))
+    work.send(refunded(400, 2))
+    channel = last(work)["evidence"]["channels"]["refund_readback"]
+    assert (channel["reads"], channel["last_status"], channel["last_error"]) == (1, None, None)
+    assert (channel["answered_at"], channel["digest"], channel["values"]) == (None, None, {})
+
+
+def test_a_channel_of_events_shows_what_it_counted() -> None:
+    record = last(contradicted())
+    assert record["evidence"]["channels"]["order_refund_events"] == {
+        "level": "E3",
+        "independence": "provider_event",
+        "count": 2,
+        "types": ["REFUNDS_CREATE"],
+        "earliest": "2026-03-12T15:42:18Z",
+        "latest": "2026-03-12T15:50:00Z",
+        "duplicates_dropped": 1,
+        "events": ["gid://shopify/Refund/1", "gid://shopify/Refund/2"],
+    }
+    assert record["evidence"]["channels"]["refund_events"]["count"] == 1
+
+
+def test_a_channel_whose_filter_is_not_known_counts_nothing_and_says_so() -> None:
+    work = case(start(refund=None))
+    work.run(7 * DAY + 1)
+    channels = last(work)["evidence"]["channels"]
+    assert channels["refund_events"]["count"] is None
+    assert channels["order_refund_events"]["count"] == 0
+
+
+# -- explanations
+
+
+def test_a_verified_record_explains_every_condition() -> None:
+    explanation = last(verified())["explanation"]
+    assert explanation.startswith("Every condition holds, on evidence of the level required. ")
+    for condition in CATALOGUE.get(SHOPIFY).conditions:
+        assert f"{condition} is true: " in explanation
+    assert f"{REFUND}.id holds 'gid://shopify/Refund/1', eq 'gid://shopify/Refund/1'" in explanation
+
+
+def test_a_contradicted_record_explains_the_rule_that_decided() -> None:
+    assert last(wrong_amount())["explanation"] == (
+        "The provider recorded a different refund amount. refund_amount_mismatch is true: "
+        f"{REFUND}.totalRefundedSet.shopMoney.amount holds '42.05', ne '42.50'."
+    )
+
+
+def test_a_failed_record_explains_the_rule_that_decided() -> None:
+    assert last(failed())["explanation"].endswith(
+        "The refund will not complete. transaction_failed is true: "
+        f"{REFUND}.transactions[0].status holds 'FAILURE', in ['FAILURE', 'ERROR']."
+    )
+
+
+def test_an_unverifiable_record_explains_what_was_missing() -> None:
+    explanation = last(timed_out())["explanation"]
+    assert explanation.startswith("The time to observe ended before every condition held: ")
+    assert "refund_present is unknown: $observed.refund_readback.id holds nothing, eq 'R1'" in explanation
+    assert "refund_on_intended_capture is false: $observed.capture_refunded_events.count holds 0, gte 1" in explanation
+
+
+def test_only_conditions_that_do_not_hold_are_missing() -> None:
+    work = case(start(contract=PAYPAL), key=CAPTURE_KEY)
+    work.run(15 * MINUTE + 1, found(PAYPAL))
+    explanation = last(work)["explanation"]
+    assert "refund_on_intended_capture is false" in explanation
+    assert "refund_present" not in explanation
+
+
+def test_an_operation_that_was_known_too_late_for_verified_says_so() -> None:
+    work = case(refunded(4 * DAY), start(4 * DAY))
+    work.answer(4 * DAY + 500, found())
+    work.run(8 * DAY)
+    record = last(work)
+    assert record["verdict"] == "UNVERIFIABLE"
+    assert "known so late that events may have been dropped" in record["explanation"]
+
+
+# -- the verdict map's other verdicts
+
+
+def mapped(verdict: str) -> Catalogue:
+    """The PayPal contract with a rule that decides on the status CANCELLED."""
+    document: Any = read_yaml(BUILT_IN / "paypal" / "refund.recorded.yaml").data
+    rule = {
+        "path": "$observed.refund_readback.status",
+        "operator": "eq",
+        "expected": "CANCELLED",
+        "verdict": verdict,
+        "reason": "The refund was cancelled.",
+    }
+    contract = Contract.model_validate({**document, "verdict_map": {"cancelled": rule}})
+    return Catalogue((Entry(contract, Path("mapped.yaml")),))
+
+
+def cancelled(verdict: str) -> CaseWork:
+    work = case(start(contract=PAYPAL), key=CAPTURE_KEY, catalogue=mapped(verdict))
+    work.tick(2 * SECOND)
+    work.answer(2500, found(PAYPAL, status="CANCELLED"))
+    return work
+
+
+def test_a_map_rule_may_verify() -> None:
+    record = last(cancelled("VERIFIED"))
+    assert (record["verdict"], record["rule"]) == ("VERIFIED", "cancelled")
+    assert record["explanation"].startswith("The refund was cancelled. cancelled is true: ")
+
+
+def test_a_map_rule_that_says_unverifiable_is_not_explained_as_a_timeout() -> None:
+    record = last(cancelled("UNVERIFIABLE"))
+    assert (record["verdict"], record["rule"], record["reason"]) == (
+        "UNVERIFIABLE",
+        "cancelled",
+        "The refund was cancelled.",
+    )
+    assert record["explanation"].startswith("The refund was cancelled. cancelled is true: ")
+
+
+# -- reviews
+
+
+def test_a_review_holds_the_core_of_its_verdict() -> None:
+    work = timed_out()
+    record = last(work)
+    (review,) = [one.record for one in work.told if type(one).__name__ == "Review"]
+    assert review == {
+        "operation_id": "op-1",
+        "verdict_id": record["verdict_id"],
+        "connection": "pay",
+        "contract": PAYPAL,
+        "contract_version": "1.0.0",
+        "verdict": "UNVERIFIABLE",
+        "reason": "evidence_unavailable_before_timeout",
+        "input": {"capture_id": "CAP1", "amount": "60.00", "currency_code": "USD"},
+        "created_at": STARTED,
+        "updated_at": at(15 * MINUTE),
+        "late_evidence": [],
+    }
+
+
+def test_a_review_tells_what_came_late_and_when() -> None:
+    work = timed_out()
+    (review,) = work.send(refunded(HOUR, contract=PAYPAL, arrived=30 * MINUTE)).reviews
+    assert review["late_evidence"] == [
+        f"PAYMENT.CAPTURE.REFUNDED of R1, created at 2026-03-12T15:42:18Z, arrived at {at(30 * MINUTE)}"
+    ]
+    assert review["verdict_id"] == last(work)["verdict_id"]
+
+
+def test_no_other_verdict_asks_for_a_person() -> None:
+    for work in (verified(), contradicted(), failed(), wrong_amount()):
+        assert not [one for one in work.told if type(one).__name__ == "Review"]
+
+
+# -- what a hostile answer can do to a record
+
+
+def test_values_of_any_size_that_is_kept_fit_into_a_record() -> None:
+    work = case(start(MINUTE))
+    work.answer(MINUTE + 500, found(order="x" * 1024, amount={"$number": "1" * 60}, status="\u2028\x00'\""))
+    record = last(work)
+    assert (record["verdict"], record["rule"]) == ("CONTRADICTED", "refund_on_wrong_order")
+    assert len(json.dumps(record)) < 20_000
+    amount = rules(record, "contradictions")["refund_amount_mismatch"]
+    assert amount["actual"] == {"$number": "1" * 60}
+    assert ABSENT.values == {}

@@ -20,8 +20,8 @@ from streams.log import log_outputs
 from streams.readback import Readbacks
 from streams.records import Record
 from streams.settings import Settings
-from streams.timers import Alarm
-from streams.transport.batch import BatchConsumer, BatchConsumerThread, BatchSchema, BatchTransport, has_caught_up
+from streams.timers import Alarm, fire
+from streams.transport.batch import BatchSchema, BatchTransport, has_caught_up
 from streams.transport.fatal import fatal
 from streams.transport.faust_settings import faust_settings
 from streams.transport.outbox import Outbox
@@ -44,11 +44,10 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
         The app, ready to be run by a ``faust.Worker``. The topics must exist, see ``streams.transport.topics``.
     """
     app = faust.App(settings.app_id, **faust_settings(settings))
-    app.transport = BatchTransport(app.conf.broker_consumer, app, loop=None)
-    BatchConsumer.batched = frozenset(settings.topic(name) for name in (OPERATIONS, WEBHOOKS, CASES, READBACKS))
+    transport = BatchTransport(app, [settings.topic(name) for name in (OPERATIONS, WEBHOOKS, CASES, READBACKS)])
     if settings.broker == "embedded":
-        BatchConsumerThread.fetch_max_wait_ms = 100
-        BatchConsumer.true_ends = staticmethod(ends_from_fetches(settings.bootstrap_servers))
+        transport.adapt(fetch_max_wait_ms=100, true_ends=ends_from_fetches(settings.bootstrap_servers))
+    app.transport = transport
 
     def topic(name: str) -> faust.TopicT:
         schema = BatchSchema(key_type=bytes, value_type=bytes)
@@ -98,10 +97,7 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
 
     @app.task  # type: ignore[untyped-decorator]
     async def fire_timers() -> None:
-        while not app.should_stop:
-            ticks = await alarm.due(lambda: ready() and has_caught_up(app.consumer))
-            with fatal("timers"):
-                await outbox.deliver(ticks)
+        await fire(alarm, outbox, lambda: ready() and has_caught_up(app.consumer))
 
     @table.table.on_recover
     async def rebuild_timers() -> None:

@@ -9,6 +9,8 @@ from contextlib import suppress
 from streams.cases import decode_row, due_ms
 from streams.messages import MalformedMessage, Tick
 from streams.outputs import ToCase
+from streams.transport.fatal import end_process
+from streams.transport.outbox import Outbox
 
 _MOST_TICKS = 1000
 _NOT_READY_S = 0.2
@@ -99,6 +101,16 @@ class Alarm:
             self._changed.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), wait)
+
+
+async def fire(alarm: Alarm, outbox: Outbox, ready: Callable[[], bool]) -> None:
+    """Send ticks as they fall due, until cancelled. One that Kafka does not take ends the process."""
+    while True:
+        ticks = await alarm.due(ready)
+        try:
+            await outbox.deliver(ticks)
+        except Exception as error:  # noqa: BLE001 - a tick that was not sent would be lost until the next start
+            end_process("timers", error)
 
 
 def _dues(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, int | None]]:

@@ -10,7 +10,7 @@ were handed out, in order.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from faust.types.transports import ConsumerT
 from mode import ServiceT
 
 _PATIENCE_S = 60.0
+TrueEnds = Callable[[Mapping[TP, int]], Awaitable[dict[TP, int]]]
 
 
 async def noop(*_: Any) -> None:
@@ -30,22 +31,19 @@ async def noop(*_: Any) -> None:
 
 
 class BatchConsumerThread(driver.AIOKafkaConsumerThread):
-    """Faust's consumer thread, with the longest wait of a fetch as configured (Faust has it fixed at 1.5 s)."""
-
-    fetch_max_wait_ms: ClassVar[int] = 500
+    """Faust's consumer thread, with the transport's longest wait for a fetch (Faust has it fixed at 1.5 s)."""
 
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
-        consumer._fetch_max_wait_ms = self.fetch_max_wait_ms  # noqa: SLF001 - read when the consumer starts
+        if isinstance(transport, BatchTransport):
+            consumer._fetch_max_wait_ms = transport.fetch_max_wait_ms  # noqa: SLF001 - read when it starts
         return consumer
 
 
 class BatchConsumer(driver.Consumer):
     """A Faust consumer that hands whole batches of the chosen topics to their streams."""
 
-    batched: ClassVar[frozenset[str]] = frozenset()
-    true_ends: ClassVar[Callable[[Mapping[TP, int]], Awaitable[dict[TP, int]]] | None] = None
-    """Corrects the ends of partitions, for a broker that answers wrong ones."""
+    transport: "BatchTransport"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -60,7 +58,7 @@ class BatchConsumer(driver.Consumer):
     async def highwaters(self, *partitions: TP) -> MutableMapping[TP, int]:
         """Return the ends of partitions: what recovery reads up to."""
         ends = await super().highwaters(*partitions)
-        correct = type(self).true_ends
+        correct = self.transport.true_ends
         return dict(ends) if correct is None else await correct(ends)
 
     def _new_consumer_thread(self) -> BatchConsumerThread:
@@ -90,7 +88,7 @@ class BatchConsumer(driver.Consumer):
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
             self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
-            if tp.topic not in self.batched:  # a changelog, in recovery
+            if tp.topic not in self.transport.batched:  # a changelog, in recovery
                 for record in batch:
                     await self._hand_over(self._to_message(tp, record))
             elif fresh := await self._follow_on(tp, batch):
@@ -146,7 +144,7 @@ class BatchConsumer(driver.Consumer):
         """Return the offset to commit: behind the last batch that is acknowledged together with all before it."""
         acked, handed_out = self._acked_index[tp], self._handed_out[tp]
         last = None
-        while handed_out and handed_out[0] in acked:
+        while handed_out and self._is_acked(tp, handed_out[0]):
             last = handed_out.popleft()
         if last is None:
             return None
@@ -154,9 +152,18 @@ class BatchConsumer(driver.Consumer):
         self._acked[tp] = [offset for offset in self._acked[tp] if offset > last]
         return last + 1
 
+    def _is_acked(self, tp: TP, offset: int) -> bool:
+        """Tell whether a batch is done with.
+
+        Faust takes no acknowledgement below the committed offset, and a batch may be handed out again after it was
+        committed: recovery seeks back when the flow is on already.
+        """
+        committed = self._committed_offset[tp]
+        return offset in self._acked_index[tp] or (committed is not None and offset < committed)
+
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Note that whatever waits in the assigned partitions is to be worked off first."""
-        self._behind = {tp for tp in assigned if tp.topic in self.batched}
+        self._behind = {tp for tp in assigned if tp.topic in self.transport.batched}
         self._behind_since = monotonic()
         await super().on_partitions_assigned(assigned, generation_id)
 
@@ -168,7 +175,7 @@ class BatchConsumer(driver.Consumer):
         """
         for tp in list(self._behind):
             end = self.highwater(tp)
-            worked_off = self._acked_index[tp].issuperset(self._handed_out[tp])
+            worked_off = all(self._is_acked(tp, offset) for offset in self._handed_out[tp])
             if end is not None and worked_off and (self._read_offset[tp] or 0) >= end:
                 self._behind.discard(tp)
         return not self._behind or monotonic() > self._behind_since + _PATIENCE_S
@@ -181,9 +188,19 @@ class BatchConsumer(driver.Consumer):
 
 
 class BatchTransport(driver.Transport):
-    """Faust's Kafka transport with :class:`BatchConsumer`."""
+    """Faust's Kafka transport, handing over batches of the chosen topics."""
 
     Consumer: ClassVar[type[BatchConsumer]] = BatchConsumer
+
+    def __init__(self, app: AppT, batched: Iterable[str]) -> None:
+        super().__init__(app.conf.broker_consumer, app, loop=None)
+        self.batched = frozenset(batched)
+        self.fetch_max_wait_ms = 500
+        self.true_ends: TrueEnds | None = None
+
+    def adapt(self, *, fetch_max_wait_ms: int, true_ends: TrueEnds) -> None:
+        """Adapt to a broker that wakes no waiting fetch and answers wrong ends of partitions."""
+        self.fetch_max_wait_ms, self.true_ends = fetch_max_wait_ms, true_ends
 
 
 class BatchSchema(Schema[Any, Any]):

@@ -1,6 +1,7 @@
 """One case through time: when it reads, when it decides, what it forgets. Times are milliseconds after the start."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -886,3 +887,26 @@ def test_an_operation_whose_contract_is_gone_still_has_a_timer_for_when_it_is_ba
     assert work.due is not None
     work.catalogue = CATALOGUE
     assert work.run(DEADLINE + 2 * HOUR).said == TIMEOUT
+
+
+# -- room
+
+
+def test_a_case_holds_no_more_operations_than_its_row_has_room_for() -> None:
+    """A producer that tries again for ever, each time as a new operation, must not end the worker."""
+    work = case(start())
+    work.tick(1 * SECOND)
+    work.answer(1200, found())
+    row = work.case
+    one = row.operations["op-1"]
+    row.operations = {f"op-{number}": replace(one, operation_id=f"op-{number}") for number in range(3000)}
+    with pytest.raises(ValueError, match="case"):
+        decide(ORDER_KEY, row, start(2 * SECOND, "op-new"), source("cases"), CATALOGUE, POLICY)
+
+
+def test_a_case_holds_no_more_events_than_its_row_has_room_for() -> None:
+    row = case(refunded(0)).case
+    (one,) = row.ledger.values()
+    row.ledger = {f"REFUNDS_CREATE {number}": one for number in range(3000)}
+    with pytest.raises(ValueError, match="case"):
+        decide(ORDER_KEY, row, refunded(1, 2), source("cases"), CATALOGUE, POLICY)

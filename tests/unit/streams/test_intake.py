@@ -271,6 +271,14 @@ def test_an_operation_that_would_not_fit_when_it_is_forwarded_is_refused(record:
     assert f"more than {MAX_OPERATION_BYTES} are not taken" in sentence
 
 
+def test_an_action_value_of_any_length_is_not_taken_in() -> None:
+    """A case keeps it for each of its operations."""
+    action = {"result": {"refundCreate": {"refund": {"id": "gid://shopify/Refund/" + "1" * 1000}}}}
+    class_, sentence = refused_operation(published(action=action))
+    assert class_ != "internal_error"
+    assert "$action.result.refundCreate.refund.id" in sentence
+
+
 def test_a_refusal_keeps_the_record_as_it_came() -> None:
     record = Rec("operations", 5, 99, T0, b"\xffkey", b"\xffvalue", [("h", None), ("h", b"\xff")])
     (output,) = take_operation(record, CONTEXT, NOW)

@@ -52,8 +52,8 @@ def judge(contract: Contract, evaluation: Evaluation, channels: Mapping[str, Cha
         channels: the state of each channel of the contract, by name.
 
     Returns:
-        The verdict, or what to wait for. Nothing here makes UNVERIFIABLE: that takes time to run out, see
-        :func:`timed_out`.
+        The verdict, or what to wait for. UNVERIFIABLE comes from here only where a map rule says so; else it takes time
+        to run out, see :func:`timed_out`.
     """
     if (contradicted := _contradiction(contract, evaluation, channels)) is not None:
         return contradicted
@@ -61,7 +61,8 @@ def judge(contract: Contract, evaluation: Evaluation, channels: Mapping[str, Cha
         if result.holds and isinstance(result.rule, MapRule):
             if result.rule.verdict == "VERIFIED" and not _enough_evidence(contract, channels):
                 continue
-            return Decided(result.rule.verdict, result.id, result.rule.reason)
+            for_a_person = result.rule.verdict == "UNVERIFIABLE" and contract.timing.on_timeout.escalate
+            return Decided(result.rule.verdict, result.id, result.rule.reason, review=for_a_person)
     if not evaluation.unmet and _enough_evidence(contract, channels):
         return Decided("VERIFIED", COMPLETION, "Every condition holds, on evidence of the level required.")
     return Undecided()

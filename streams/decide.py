@@ -21,6 +21,7 @@ from verifiers.events import RecordedEvent
 
 _LOOK_AGAIN_MS = 3_600_000
 _MOST_EVENTS = 1000
+_MOST_OPERATIONS = 500
 
 
 class WrongRow(ValueError):
@@ -28,7 +29,7 @@ class WrongRow(ValueError):
 
 
 class CaseFull(ValueError):
-    """A case that holds as many events as its row may: one more, and no changelog record could hold the row."""
+    """A case that holds as much as its row may: with more, no changelog record could hold the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ class _Step:
             deadline = message.intent.created_ms + self.contract_of(message.intent).timing.timeout_ms
             if self.now >= self.policy.too_late_ms(deadline):
                 return []  # it may have been judged and forgotten here; its registration is about to go, too
+            if len(self.case.operations) >= _MOST_OPERATIONS:
+                raise CaseFull(f"the case {self.key} holds {_MOST_OPERATIONS} operations already")
             operation = Operation(message.operation_id, message.intent, dict(message.action), message.at, deadline)
             self.case.operations[message.operation_id] = operation
         else:

@@ -12,7 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contracts.catalogue import Catalogue, UnknownContractError
-from contracts.inputs import InputError, normalise_input
+from contracts.inputs import MAX_TEXT_CHARACTERS, InputError, normalise_input
 from contracts.instants import parse_instant, to_rfc3339
 from contracts.model import Contract
 from contracts.paths import MISSING, parse_path, resolve
@@ -150,7 +150,7 @@ def _submission(record: Record, context: Context, now: int) -> ToCase:
             operation_id=published.operation_id,
             intent=Intent(contract.id, contract.version, connection.id, published.created_at, created_ms, inputs),
             version_given=published.contract_version is not None,
-            action=_action(context.catalogue.versions(contract.id), published.action),
+            action=_action(context.catalogue.versions(contract.id), published.action, about),
             case_key=case_key(connection.id, subject.name, inputs[member]),
             original=pack_record(record.key, record.value, tuple(record.headers)),
         ),
@@ -201,7 +201,7 @@ def _created_ms(published: PublishedOperation, policy: Policy, now: int, about: 
     return created_ms
 
 
-def _action(versions: Iterable[Contract], action: PublishedAction | None) -> dict[str, Any]:
+def _action(versions: Iterable[Contract], action: PublishedAction | None, about: str) -> dict[str, Any]:
     """Keep of an action what any version of the contract reads: the operation may be registered under an older one.
 
     Path → text, whole number or bool; a float would not be exact.
@@ -211,7 +211,14 @@ def _action(versions: Iterable[Contract], action: PublishedAction | None) -> dic
     document = {"result": action.result, "error": action.error}
     paths = {path for contract in versions for path in contract.action_paths}
     values = {path: resolve(document, parse_path(path)[1]) for path in sorted(paths)}
-    return {path: value for path, value in values.items() if value is not MISSING and isinstance(value, str | int)}
+    kept = {path: value for path, value in values.items() if value is not MISSING and isinstance(value, str | int)}
+    for path, value in kept.items():
+        if isinstance(value, str) and len(value) > MAX_TEXT_CHARACTERS:
+            raise _Refusal(
+                "malformed_operation",
+                f"{about}: {path} has {len(value)} characters; more than {MAX_TEXT_CHARACTERS} are no identifier",
+            )
+    return kept
 
 
 def take_delivery(record: Record, context: Context, now: int) -> list[Output]:

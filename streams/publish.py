@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from contracts.instants import to_rfc3339
-from streams.messages import CaseMessage, Source, encode
+from streams.messages import CaseMessage, ReadAnswered, Tick, encode
 from streams.outputs import Forgotten, Ignored, Output, Refused, Review, ToCase, ToReadback, Verdict
 from streams.records import Headers, OutRecord
 from streams.transport.topics import CASES, DEAD_LETTERS, MAX_DEAD_LETTER_BYTES, READBACKS, REVIEWS, VERDICTS
@@ -53,8 +53,13 @@ def cloud_event(type_: str, identity: str, at: int) -> Headers:
 
 
 def _case_headers(key: str, message: CaseMessage) -> Headers:
-    source: Source | None = getattr(message, "source", None)
-    origin = f"{source.stream}/{source.offset}" if source is not None else str(message.at)
+    match message:
+        case ReadAnswered():
+            origin = f"{message.operation_id}/{message.channel}/{message.attempt}/{message.at}"
+        case Tick():
+            origin = str(message.at)
+        case _:
+            origin = f"{message.source.stream}/{message.source.offset}"
     return cloud_event(f"case.{message.kind}", f"{key}/{message.kind}/{origin}", message.at)
 
 

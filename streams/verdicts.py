@@ -9,7 +9,7 @@ from typing import Any
 
 from contracts.evaluation import Evaluation, RuleResult
 from contracts.instants import to_rfc3339
-from contracts.judgement import Decided, rests_on_stale_reads_only
+from contracts.judgement import TIMEOUT, Decided, rests_on_stale_reads_only
 from contracts.model import Condition, Contract, Contradiction, MapRule
 from contracts.paths import MISSING, is_path
 from contracts.values import pack
@@ -100,7 +100,7 @@ def late_evidence(contract: Contract, operation: Operation, fresh: list[Recorded
 def explain(decided: Decided, observation: Observation, *, known_late: bool) -> str:
     """Say in words why: which rule decided over which values, or which conditions were not met."""
     evaluation = observation.evaluation
-    if decided.verdict == "UNVERIFIABLE":
+    if decided.rule == TIMEOUT:
         if known_late and not evaluation.unmet:
             return "Every condition holds, but the operation became known so late that events may have been dropped."
         unmet = "; ".join(f"{one.id} is {_says(one)}" for one in evaluation.unmet)

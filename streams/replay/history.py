@@ -169,6 +169,8 @@ def load_history(path: Path) -> History:
             _read_line(line, number, connections, steps, expected)
         except ValidationError as error:
             raise HistoryError(f"{path}:{number}: {describe(error)}") from None
+        except RecursionError:
+            raise HistoryError(f"{path}:{number}: nests too deeply") from None
         except (ValueError, ConnectionsError) as error:
             raise HistoryError(f"{path}:{number}: {error}") from None
     _check_references(path, connections, steps)

@@ -10,7 +10,7 @@ from casework import ORDER_KEY, T0, CaseWork, case, start, submission
 from streams.cases import registration_key
 from streams.messages import Tick
 from streams.outputs import ToCase
-from streams.timers import Alarm, Timers
+from streams.timers import Alarm, Timers, fire
 
 A, B, C = b"a", b"b", b"c"
 
@@ -239,3 +239,23 @@ async def test_a_recovered_table_gives_each_row_its_timer(caplog: pytest.LogCapt
     assert "case/broken" in caplog.text
     clock.now = registered.registration.forget_ms
     assert await alarm.due(ready) == [ToCase("operation/op-1", Tick(clock.now))]
+
+
+async def test_ticks_that_kafka_does_not_take_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are no longer in the heap, so they would be lost until the next start."""
+
+    class Outbox:
+        async def deliver(self, outputs: list[ToCase]) -> None:
+            raise ConnectionError(f"no broker for {len(outputs)}")
+
+    class Ended(Exception):
+        pass
+
+    def end(stage: str, error: BaseException) -> None:
+        raise Ended(f"{stage}: {error}")
+
+    monkeypatch.setattr("streams.timers.end_process", end)
+    alarm = Alarm(Clock())
+    alarm.arm({A: T0, B: T0})
+    with pytest.raises(Ended, match="timers: no broker for 2"):
+        await fire(alarm, Outbox(), ready)  # type: ignore[arg-type]

@@ -281,11 +281,16 @@ class Account(Provider):
             return answer(401, sample("paypal_error_401_token_cache.json"))
         return answer(200, REFUND_BODY)
 
+    async def _slowly(self, request: httpx.Request) -> httpx.Response:
+        """Answer after a while, so that reads which begin together are under way together."""
+        await asyncio.sleep(0.001)
+        return self(request)
+
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[Any]:
         """Read with one client after another, by a clock that the test moves."""
         connection = paypal()
-        async with HttpVerifier({"pay": connection}, lambda _: httpx.MockTransport(self)) as verifier:
+        async with HttpVerifier({"pay": connection}, lambda _: httpx.MockTransport(self._slowly)) as verifier:
             credentials = verifier._client(connection).auth
             assert isinstance(credentials, ClientCredentials)
             credentials._now = self.clock

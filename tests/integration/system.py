@@ -32,7 +32,7 @@ def now_text() -> str:
 async def until(holds: Callable[[], bool], within_s: float) -> None:
     """Wait until something holds that nobody tells of."""
     async with asyncio.timeout(within_s):
-        while not holds():  # noqa: ASYNC110 - it happens in another process
+        while not holds():
             await asyncio.sleep(0.05)
 
 

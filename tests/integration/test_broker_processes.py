@@ -92,7 +92,7 @@ async def test_the_embedded_broker_ends_with_its_parent(ending: signal.Signals) 
     await asyncio.wait_for(parent.wait(), 10)
 
     async with asyncio.timeout(5):
-        while is_alive(broker) or await listens(address):  # noqa: ASYNC110 - another process sets no event
+        while is_alive(broker) or await listens(address):
             await asyncio.sleep(0.05)
 
 

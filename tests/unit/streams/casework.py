@@ -335,6 +335,13 @@ def case(*messages: CaseMessage, **fields: Any) -> CaseWork:
     return work
 
 
+def verified(**fields: Any) -> CaseWork:
+    """A case whose refund was read back and told of by an event: VERIFIED 600 ms after the start."""
+    work = case(start(), refunded(300), **fields)
+    assert work.answer(600, found()).said == ["VERIFIED completion"]
+    return work
+
+
 def at(after: int) -> str:
     """An instant so many milliseconds after the start."""
     return to_rfc3339(T0 + after)

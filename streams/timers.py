@@ -14,6 +14,7 @@ from streams.transport.outbox import Outbox
 
 _MOST_TICKS = 1000
 _NOT_READY_S = 0.2
+_LOOK_AGAIN_S = 30.0  # the wall clock may be set while the wait goes by another one
 _log = logging.getLogger(__name__)
 
 
@@ -97,10 +98,10 @@ class Alarm:
             now, first = self._clock_ms(), self._timers.next_ms()
             if first is not None and first <= now and ready():
                 return [ToCase(key.decode(), Tick(now)) for key in self._timers.take_due(now, _MOST_TICKS)]
-            wait = None if first is None else max((first - now) / 1000, 0.0 if ready() else _NOT_READY_S)
+            wait = _LOOK_AGAIN_S if first is None else max((first - now) / 1000, 0.0 if ready() else _NOT_READY_S)
             self._changed.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), wait)
+                await asyncio.wait_for(self._changed.wait(), min(wait, _LOOK_AGAIN_S))
 
 
 async def fire(alarm: Alarm, outbox: Outbox, ready: Callable[[], bool]) -> None:

@@ -41,11 +41,22 @@ def parse_connection(document: Any, where: str, context: Mapping[str, Any] | Non
     try:
         return provider.connection.model_validate(document, context=dict(context or {}))
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in one['loc']) or 'connection'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_input=False, include_context=False)
-        )
-        raise ConnectionsError(f"{where}: {problems}") from None
+        raise ConnectionsError(f"{where}: {_problems(error, document)}") from None
+
+
+def _problems(error: ValidationError, document: Mapping[str, Any]) -> str:
+    """Say what is wrong with a connection, field by field, without what only follows from it."""
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    said = {}
+    for one in errors:
+        if str(one["loc"][-1:]).startswith('("literal') and isinstance(document.get(str(one["loc"][0])), Mapping):
+            continue  # it is not the other thing that it might have been, either
+        if one["type"] == "too_short" and any(other["loc"][:-1] == one["loc"] for other in errors):
+            continue  # what was there was refused
+        # A model's name within a location is pydantic's, not the file's.
+        field = ".".join(str(part) for part in one["loc"] if not str(part)[:1].isupper())
+        said[field or "connection"] = one["msg"].removeprefix("Value error, ")
+    return "; ".join(f"{field}: {message}" for field, message in said.items())
 
 
 def load_connections(path: Path) -> Connections:
@@ -59,8 +70,10 @@ def load_connections(path: Path) -> Connections:
     """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConnectionsError(f"{path}: {error}") from None
+    except OSError as error:
+        raise ConnectionsError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConnectionsError(f"{path}: cannot be read: it is no UTF-8 text") from None
     except yaml.MarkedYAMLError as error:  # its text quotes the file, where a secret may stand by mistake
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise ConnectionsError(f"{path}:{line}: no YAML: {error.problem}") from None

@@ -22,9 +22,8 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        raise click.ClickException(
-            f"setting PROOFSTREAM_{describe(error).upper().split(':')[0]}: {describe(error)}"
-        ) from None
+        field, _, rule = describe(error).partition(": ")
+        raise click.ClickException(f"the setting PROOFSTREAM_{field.upper()}: {rule}") from None
 
 
 def run(work: Coroutine[Any, Any, None], settings: Settings) -> None:

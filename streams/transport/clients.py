@@ -12,8 +12,8 @@ from streams.settings import Settings
 async def producer(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
     """Open a producer whose sends are acknowledged by all replicas in sync."""
     client = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
-    await client.start()
     try:
+        await client.start()
         yield client
     finally:
         await client.stop()
@@ -32,8 +32,8 @@ async def follow(settings: Settings, name: str, *, from_beginning: bool) -> Asyn
         auto_offset_reset="earliest" if from_beginning else "latest",
         fetch_max_wait_ms=100,
     )
-    await client.start()
     try:
+        await client.start()
         if topic not in await client.topics():
             raise LookupError(f"there is no topic {topic}: a worker creates it when it starts")
         client.subscribe([topic])  # without a group, this is every partition

@@ -70,8 +70,8 @@ async def ensure_topics(settings: Settings) -> None:
     wanted = {settings.topic(name): spec for name, spec in SPECS.items()}
     wanted[settings.changelog_topic] = _COMPACTED
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers, client_id=settings.app_id)
-    await admin.start()
     try:
+        await admin.start()
         # Never ask for a missing topic's metadata: a broker with auto-creation would make it, with its own defaults.
         existing = wanted.keys() & set(await admin.list_topics())
         await _create(admin, {name: spec for name, spec in wanted.items() if name not in existing}, settings)

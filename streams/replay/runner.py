@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.instants import to_rfc3339
-from streams.cases import Case, Operation, decode_row, due_ms
+from streams.cases import Case, Row, decode_row, due_ms
 from streams.fold import fold
 from streams.intake import ARRIVED_HEADER, CONNECTION_HEADER, Context, take_all, take_delivery, take_operation
 from streams.messages import Tick, decode_read_request
@@ -95,7 +95,6 @@ class _Runner:
             await self._drain()
         while self._open_operations() and (due := self._timers.next_ms()) is not None:
             await self._fire_until(due + 1)
-        self._observe()
         return self._outcome
 
     def _webhook_headers(self, webhook: Webhook) -> list[tuple[str, bytes | None]]:
@@ -154,6 +153,7 @@ class _Runner:
                 self._rows.pop(key, None)
             else:
                 self._rows[key] = value
+                self._observe(decode_row(value))
             self._timers.arm(key, folded.dues[key])
         return folded.outputs
 
@@ -164,15 +164,17 @@ class _Runner:
         for topic in (OPERATIONS, WEBHOOKS, CASES):
             self._waiting.extend(self._logs.get(topic, ()))
 
-    def _operations(self) -> list[tuple[Case, Operation]]:
-        rows = [decode_row(value) for value in self._rows.values()]
-        return [(row, one) for row in rows if isinstance(row, Case) for one in row.operations.values()]
-
     def _open_operations(self) -> bool:
-        return any(operation.phase != "closed" for _, operation in self._operations())
+        rows = [decode_row(value) for value in self._rows.values()]
+        return any(
+            operation.phase != "closed"
+            for row in rows
+            if isinstance(row, Case)
+            for operation in row.operations.values()
+        )
 
-    def _observe(self) -> None:
-        for case, operation in self._operations():
+    def _observe(self, row: Row) -> None:
+        """Note what a case's operations have observed: one may be forgotten before the last of a history is closed."""
+        for operation in row.operations.values() if isinstance(row, Case) else ():
             contract = self._context.catalogue.get(operation.intent.contract, operation.intent.version)
-            observation = observe_operation(contract, case, operation)
-            self._outcome.observed[operation.operation_id] = dict(observation.facts)
+            self._outcome.observed[operation.operation_id] = dict(observe_operation(contract, row, operation).facts)

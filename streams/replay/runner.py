@@ -175,6 +175,8 @@ class _Runner:
 
     def _observe(self, row: Row) -> None:
         """Note what a case's operations have observed: one may be forgotten before the last of a history is closed."""
-        for operation in row.operations.values() if isinstance(row, Case) else ():
+        if not isinstance(row, Case):
+            return
+        for operation in row.operations.values():
             contract = self._context.catalogue.get(operation.intent.contract, operation.intent.version)
             self._outcome.observed[operation.operation_id] = dict(observe_operation(contract, row, operation).facts)

@@ -171,7 +171,8 @@ class _Step:
         operation.counted = observation.counted
         judgement = self._judgement(operation, observation)
         if isinstance(judgement, Decided):
-            if operation.phase == "observing" or (judgement.verdict == "CONTRADICTED" != operation.verdict):
+            contradicts = judgement.verdict == "CONTRADICTED" and operation.verdict != "CONTRADICTED"
+            if operation.phase == "observing" or contradicts:
                 self._publish(contract, operation, observation, judgement)
         elif not self._is_closed(operation):
             owe_reads(contract, operation, observation, judgement.stale, new_event=new_event, now=self.now)
@@ -247,11 +248,13 @@ class _Step:
         if contract is None:
             return set(self.case.ledger)
         observation = observe_operation(contract, self.case, operation)
+        if None in observation.events.values():  # a channel waits for the action's result to know its events
+            return set(self.case.ledger)
         return {one.name for seen in observation.events.values() if seen is not None for one in seen.events}
 
     def _next_due(self) -> int | None:
         due = [
-            one.known_ms + self.policy.keep_ms
+            forgotten if (forgotten := one.known_ms + self.policy.keep_ms) > self.now else self.now + _LOOK_AGAIN_MS
             for one in self.case.ledger.values()
             if not one.wanted or not self.case.operations
         ]

@@ -25,7 +25,6 @@ class CaseTable:
             partitions=settings.partitions,
             key_type=bytes,
             value_type=bytes,
-            on_recover=None,
         )
         if self.table.changelog_topic.get_topic_name() != self._topic:
             raise RuntimeError(f"Faust names the changelog {self.table.changelog_topic.get_topic_name()}")

@@ -24,6 +24,8 @@ from streams.timers import Alarm, fire
 from streams.transport.batch import BatchSchema, BatchTransport, has_caught_up
 from streams.transport.fatal import fatal
 from streams.transport.faust_settings import faust_settings
+from streams.transport.lanes import Batch, Lanes
+from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox
 from streams.transport.table import CaseTable
 from streams.transport.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
@@ -44,7 +46,9 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
         The app, ready to be run by a ``faust.Worker``. The topics must exist, see ``streams.transport.topics``.
     """
     app = faust.App(settings.app_id, **faust_settings(settings))
-    transport = BatchTransport(app, [settings.topic(name) for name in (OPERATIONS, WEBHOOKS, CASES, READBACKS)])
+    membership = Membership(settings.session_timeout_s)
+    consumed = [settings.topic(name) for name in (OPERATIONS, WEBHOOKS, CASES, READBACKS)]
+    transport = BatchTransport(app, consumed, membership)
     if settings.broker == "embedded":
         transport.adapt(fetch_max_wait_ms=100, true_ends=ends_from_fetches(settings.bootstrap_servers))
     app.transport = transport
@@ -63,33 +67,38 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     alarm = Alarm(clock_ms)
     reading = Readbacks(verifier, context, outbox, clock_ms, settings.read_concurrency)
 
+    # -- the stages' work on a batch
+    async def take_in_operations(batch: Batch) -> None:
+        await outbox.deliver(log_outputs(take_all(take_operation, batch.records, context, clock_ms())), "intake")
+
+    async def take_in_webhooks(batch: Batch) -> None:
+        await outbox.deliver(log_outputs(take_all(take_delivery, batch.records, context, clock_ms())), "intake")
+
+    async def decide_cases(batch: Batch) -> None:
+        folded = fold(batch.records, table.rows(batch.partition).get, context, clock_ms())
+        await outbox.deliver(log_outputs(folded.outputs), "decide")
+        await table.write(batch, folded.rows)
+        alarm.arm(folded.dues)
+
+    async def begin_reads(batch: Batch) -> None:
+        reading.begin(batch.records)
+
     # -- agents
     @app.agent(operations, concurrency=1)
     async def intake_operations(batches: Batches) -> None:
-        async for batch in batches:
-            with fatal("intake"):
-                await outbox.deliver(log_outputs(take_all(take_operation, batch, context, clock_ms())))
+        await Lanes("intake", membership, take_in_operations).run(batches)
 
     @app.agent(webhooks, concurrency=1)
     async def intake_webhooks(batches: Batches) -> None:
-        async for batch in batches:
-            with fatal("intake"):
-                await outbox.deliver(log_outputs(take_all(take_delivery, batch, context, clock_ms())))
+        await Lanes("intake", membership, take_in_webhooks).run(batches)
 
     @app.agent(cases, concurrency=1)
-    async def decide_cases(batches: Batches) -> None:
-        async for batch in batches:
-            with fatal("decide"):
-                folded = fold(batch, table.read, context, clock_ms())
-                await outbox.deliver(log_outputs(folded.outputs))
-                await table.write(batch[0].partition, folded.rows)
-                alarm.arm(folded.dues)
+    async def decide(batches: Batches) -> None:
+        await Lanes("decide", membership, decide_cases).run(batches)
 
     @app.agent(readbacks, concurrency=1)
     async def read_back(batches: Batches) -> None:
-        async for batch in batches:
-            with fatal("readback"):
-                reading.begin(batch)
+        await Lanes("readback", membership, begin_reads).run(batches)
 
     # -- timers: they only send
     def ready() -> bool:
@@ -100,8 +109,10 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
         await fire(alarm, outbox, lambda: ready() and has_caught_up(app.consumer))
 
     @table.table.on_recover
-    async def rebuild_timers() -> None:
-        alarm.rebuild(table.items())
+    async def recovered() -> None:
+        with fatal("recovery"):
+            await table.finish_recovery()
+            alarm.rebuild(table.items())
 
     # -- the process
     @app.task  # type: ignore[untyped-decorator]

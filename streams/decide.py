@@ -71,7 +71,7 @@ def decide(
     if isinstance(row, Registration) or key.startswith("operation/"):
         if not isinstance(message, Tick):
             raise WrongRow(f"a message of the kind {message.kind} does not belong to the key {key!r}")
-        gone = isinstance(row, Registration) and message.at >= row.forget_ms
+        gone = isinstance(row, Registration) and message.at >= row.due_ms
         return Decision(None if gone else row)
     if not key.startswith("case/"):
         raise WrongRow(f"the key {key!r} is of no case and of no operation")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from contracts.catalogue import UnknownContractError
-from streams.cases import Row, decode_row, due_ms, encode_row
+from streams.cases import Row, decode_row, encode_row
 from streams.decide import CaseFull, Decision, WrongRow, decide
 from streams.intake import Context, refused
 from streams.messages import CaseMessage, MalformedMessage, Source, decode_case_message
@@ -75,7 +75,7 @@ def fold(records: Iterable[Record], read_row: Callable[[bytes], bytes | None], c
     for key, opened in rows.items():
         if opened.applied:
             folded.rows[key] = encode_row(opened.row) if opened.row is not None else None
-            folded.dues[key] = due_ms(opened.row) if opened.row is not None else None
+            folded.dues[key] = opened.row.due_ms if opened.row is not None else None
     return folded
 
 

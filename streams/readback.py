@@ -90,7 +90,7 @@ class Readbacks:
         try:
             async with gate:
                 outputs = await read_back(record, self._verifier, self._context, self._clock_ms)
-            await self._outbox.deliver(log_outputs(outputs))
+            await self._outbox.deliver(log_outputs(outputs), "readback")
         except Exception as error:  # noqa: BLE001 - an answer that Kafka did not take must not be lost silently
             end_process("readback", error)
 

@@ -36,7 +36,12 @@ def register(
         deadline = message.intent.created_ms + contract_of(message.intent).timing.timeout_ms
         if message.at >= policy.too_late_ms(deadline):
             return None, [_refuse(message, "too_late", _too_late_sentence(message))]
-        row = Registration(message.intent, dict(message.action), message.case_key, policy.forget_ms(deadline))
+        row = Registration(
+            due_ms=policy.forget_ms(deadline),
+            intent=message.intent,
+            action=dict(message.action),
+            case_key=message.case_key,
+        )
         seen_before(row, message.source)
         return row, [_hand_over(row, message, origin)]
     assert isinstance(row, Registration)  # noqa: S101 - the key says so

@@ -2,12 +2,11 @@
 
 import asyncio
 import heapq
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
-from streams.cases import decode_row, due_ms
-from streams.messages import MalformedMessage, Tick
+from streams.cases import due_ms_of
+from streams.messages import Tick
 from streams.outputs import ToCase
 from streams.transport.fatal import end_process
 from streams.transport.outbox import Outbox
@@ -15,7 +14,6 @@ from streams.transport.outbox import Outbox
 _MOST_TICKS = 1000
 _NOT_READY_S = 0.2
 _LOOK_AGAIN_S = 30.0  # the wall clock may be set while the wait goes by another one
-_log = logging.getLogger(__name__)
 
 
 class Timers:
@@ -89,7 +87,7 @@ class Alarm:
 
     def rebuild(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         """Set the timers of a recovered table. A row that cannot be read has none; its next message says so."""
-        self._timers.rebuild(_dues(rows))
+        self._timers.rebuild((key, due_ms_of(value)) for key, value in rows)
         self._changed.set()
 
     async def due(self, ready: Callable[[], bool]) -> list[ToCase]:
@@ -109,14 +107,6 @@ async def fire(alarm: Alarm, outbox: Outbox, ready: Callable[[], bool]) -> None:
     while True:
         ticks = await alarm.due(ready)
         try:
-            await outbox.deliver(ticks)
+            await outbox.deliver(ticks, "timers")
         except Exception as error:  # noqa: BLE001 - a tick that was not sent would be lost until the next start
             end_process("timers", error)
-
-
-def _dues(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, int | None]]:
-    for key, value in rows:
-        try:
-            yield key, due_ms(decode_row(value))
-        except MalformedMessage as error:
-            _log.error("the row %r of the table cannot be read and has no timer: %s", key, error)

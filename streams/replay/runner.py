@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.instants import to_rfc3339
-from streams.cases import Case, Row, decode_row, due_ms
+from streams.cases import Case, Row, decode_row, due_ms_of
 from streams.fold import fold
 from streams.intake import ARRIVED_HEADER, CONNECTION_HEADER, Context, take_all, take_delivery, take_operation
 from streams.messages import Tick, decode_read_request
@@ -160,7 +160,7 @@ class _Runner:
     def _restart(self) -> None:
         """Die and recover: memory is gone, the table is kept, and no offset had been committed yet."""
         self._timers = Timers()
-        self._timers.rebuild((key, due_ms(decode_row(value))) for key, value in self._rows.items())
+        self._timers.rebuild((key, due_ms_of(value)) for key, value in self._rows.items())
         for topic in (OPERATIONS, WEBHOOKS, CASES):
             self._waiting.extend(self._logs.get(topic, ()))
 

@@ -22,6 +22,9 @@ from faust.types import TP, AppT, EventT, Message
 from faust.types.transports import ConsumerT
 from mode import ServiceT
 
+from streams.transport.crash_points import crash_point
+from streams.transport.membership import Membership
+
 _PATIENCE_S = 60.0
 TrueEnds = Callable[[Mapping[TP, int]], Awaitable[dict[TP, int]]]
 
@@ -32,6 +35,12 @@ async def noop(*_: Any) -> None:
 
 class BatchConsumerThread(driver.AIOKafkaConsumerThread):
     """Faust's consumer thread, with the transport's longest wait for a fetch (Faust has it fixed at 1.5 s)."""
+
+    async def on_start(self) -> None:
+        """Start the consumer, and follow its heartbeats."""
+        await super().on_start()
+        if isinstance(self.transport, BatchTransport):
+            self.transport.membership.watch(self._ensure_consumer())
 
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
@@ -88,9 +97,8 @@ class BatchConsumer(driver.Consumer):
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
             self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
-            if tp.topic not in self.transport.batched:  # a changelog, in recovery
-                for record in batch:
-                    await self._hand_over(self._to_message(tp, record))
+            if self._is_changelog_tp(tp):  # what is read twice does no harm: of a row, the highest position stands
+                await self._hand_over(self._message_of(tp, batch))
             elif fresh := await self._follow_on(tp, batch):
                 await self._hand_out_batch(tp, fresh)
 
@@ -130,15 +138,25 @@ class BatchConsumer(driver.Consumer):
         self._read_offset.update(places)
 
     async def _hand_out_batch(self, tp: TP, batch: list[Any]) -> None:
-        message = self._to_message(tp, batch[-1])
-        message.key = None
-        message.value = batch  # type: ignore[assignment]
+        message = self._message_of(tp, batch)
         self._handed_out[tp].append(message.offset)
         await self._hand_over(message)
         self._read_offset[tp] = message.offset + 1
 
+    def _message_of(self, tp: TP, batch: list[Any]) -> Message:
+        message = self._to_message(tp, batch[-1])
+        message.key = None
+        message.value = batch  # type: ignore[assignment]
+        return message
+
     async def _hand_over(self, message: Message) -> None:
         await self.wait_first(self.callback(message), self.suspend_flow.wait())
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        crash_point("commit", "before")
+        done = await super()._commit(offsets)
+        crash_point("commit", "after")
+        return done
 
     def _new_offset(self, tp: TP) -> int | None:
         """Return the offset to commit: behind the last batch that is acknowledged together with all before it."""
@@ -165,6 +183,7 @@ class BatchConsumer(driver.Consumer):
         """Note that whatever waits in the assigned partitions is to be worked off first."""
         self._behind = {tp for tp in assigned if tp.topic in self.transport.batched}
         self._behind_since = monotonic()
+        self.transport.membership.renew()
         await super().on_partitions_assigned(assigned, generation_id)
 
     def has_caught_up(self) -> bool:
@@ -192,9 +211,10 @@ class BatchTransport(driver.Transport):
 
     Consumer: ClassVar[type[BatchConsumer]] = BatchConsumer
 
-    def __init__(self, app: AppT, batched: Iterable[str]) -> None:
+    def __init__(self, app: AppT, batched: Iterable[str], membership: Membership) -> None:
         super().__init__(app.conf.broker_consumer, app, loop=None)
         self.batched = frozenset(batched)
+        self.membership = membership
         self.fetch_max_wait_ms = 500
         self.true_ends: TrueEnds | None = None
 

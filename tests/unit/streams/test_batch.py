@@ -7,6 +7,7 @@ import pytest
 from faust.types import TP
 
 from streams.transport.batch import BatchConsumer, BatchTransport
+from streams.transport.membership import Membership
 
 PARTITION = TP("source", 0)
 
@@ -19,7 +20,7 @@ class Record:
 @pytest.fixture
 def consumer(monkeypatch: pytest.MonkeyPatch) -> BatchConsumer:
     app = faust.App("test", broker="kafka://127.0.0.1:1", store="memory://", autodiscover=False)
-    transport = BatchTransport(app, ["source"])
+    transport = BatchTransport(app, ["source"], Membership(30.0))
     app.transport = transport
 
     async def nothing(*_: Any) -> None: ...

@@ -62,7 +62,7 @@ def test_a_new_operation_is_registered_and_handed_over_to_its_case() -> None:
     assert message.source.topic == "cases"
     row = work.registration
     assert (row.intent, row.action, row.case_key) == (intent(), REFUND, ORDER_KEY)
-    assert row.forget_ms == T0 + 7 * DAY + POLICY.keep_ms + DAY
+    assert row.due_ms == T0 + 7 * DAY + POLICY.keep_ms + DAY
 
 
 def test_a_hand_over_that_is_repeated_after_a_crash_bears_the_same_source() -> None:

@@ -237,7 +237,7 @@ async def test_a_recovered_table_gives_each_row_its_timer(caplog: pytest.LogCapt
         )
     assert await alarm.due(ready) == [ToCase(ORDER_KEY, Tick(T0 + 1000))]
     assert "case/broken" in caplog.text
-    clock.now = registered.registration.forget_ms
+    clock.now = registered.registration.due_ms
     assert await alarm.due(ready) == [ToCase("operation/op-1", Tick(clock.now))]
 
 

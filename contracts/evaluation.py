@@ -4,9 +4,10 @@
 nor cares where a value came from: an operation, an answer, or the ledger of events.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 from contracts.model import Contract, Rule
 from contracts.operators import Truth, apply
@@ -16,8 +17,7 @@ Facts = Mapping[str, Any]
 Kind = Literal["condition", "contradiction", "verdict_map"]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleResult:
+class RuleResult(NamedTuple):
     """What one rule said, and over which values: enough to explain it without the code.
 
     ``channels`` are those that the result rests on, its ``unless`` included. ``unless`` is what the rule's exception
@@ -41,41 +41,66 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The results of every rule, in the contract's order."""
+    """The results of every rule, in the contract's order. ``unmet``: the conditions that are not known to hold."""
 
     conditions: tuple[RuleResult, ...]
     contradictions: tuple[RuleResult, ...]
     verdict_map: tuple[RuleResult, ...]
-
-    @property
-    def unmet(self) -> tuple[RuleResult, ...]:
-        """The conditions that are not known to hold."""
-        return tuple(one for one in self.conditions if not one.holds)
+    unmet: tuple[RuleResult, ...]
 
 
-def _value(expected: Any, facts: Facts) -> Any:
-    if is_path(expected):
-        return facts.get(expected, MISSING)
-    return list(expected) if isinstance(expected, tuple) else expected
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A rule with all that can be told of it before there are facts."""
+
+    id: str
+    kind: Kind
+    rule: Rule
+    path: str
+    operator: str
+    expected_path: str | None
+    expected: Any
+    decimal: bool
+    channels: tuple[str, ...]
+    unless: "_Prepared | None" = None
+
+    def evaluate(self, facts: Facts) -> RuleResult:
+        """Apply the rule."""
+        actual = facts.get(self.path, MISSING)
+        expected = self.expected if self.expected_path is None else facts.get(self.expected_path, MISSING)
+        result = apply(self.operator, actual, expected, decimal=self.decimal)
+        if self.unless is None:
+            return RuleResult(self.id, self.kind, self.rule, actual, expected, result, self.channels)
+        unless = self.unless.evaluate(facts)
+        # Only a known exception excuses. Were an unknown one enough, a refund of 0.00 without any transaction would
+        # pass as the refund of 42.50 that was asked for.
+        if unless.holds and result is Truth.TRUE:
+            result = Truth.FALSE
+        return RuleResult(self.id, self.kind, self.rule, actual, expected, result, self.channels, unless)
 
 
-def _apply(rule: Rule, facts: Facts, *, decimal: bool = False) -> tuple[Any, Any, Truth]:
-    actual, expected = facts.get(rule.path, MISSING), _value(rule.expected, facts)
-    return actual, expected, apply(rule.operator, actual, expected, decimal=decimal)
+def _prepare(rule_id: str, kind: Kind, rule: Rule, *, decimal: bool, unless: _Prepared | None = None) -> _Prepared:
+    expected = list(rule.expected) if isinstance(rule.expected, tuple) else rule.expected
+    channels = tuple(dict.fromkeys((*rule.channels, *(unless.channels if unless is not None else ()))))
+    path = str(expected) if is_path(expected) else None
+    return _Prepared(rule_id, kind, rule, rule.path, rule.operator, path, expected, decimal, channels, unless)
 
 
-def _evaluate_rule(contract: Contract, rule_id: str, kind: Kind, rule: Rule, facts: Facts) -> RuleResult:
-    reading = contract.reading_of(rule_id)
-    actual, expected, result = _apply(rule, facts, decimal=reading.as_ == "decimal")
-    if reading.unless is None:
-        return RuleResult(rule_id, kind, rule, actual, expected, result, rule.channels)
-    unless = RuleResult(rule_id, kind, reading.unless, *_apply(reading.unless, facts), reading.unless.channels)
-    # Only a known exception excuses. Were an unknown one enough, a refund of 0.00 without any transaction would pass
-    # as the refund of 42.50 that was asked for.
-    if unless.holds and result is Truth.TRUE:
-        result = Truth.FALSE
-    channels = tuple(dict.fromkeys((*rule.channels, *unless.channels)))
-    return RuleResult(rule_id, kind, rule, actual, expected, result, channels, unless)
+@lru_cache(maxsize=256)
+def _prepared(contract: Contract) -> tuple[tuple[_Prepared, ...], tuple[_Prepared, ...], tuple[_Prepared, ...]]:
+    def prepare(kind: Kind, rules: Iterable[tuple[str, Rule]]) -> tuple[_Prepared, ...]:
+        prepared = []
+        for rule_id, rule in rules:
+            reading = contract.reading_of(rule_id)
+            unless = _prepare(rule_id, kind, reading.unless, decimal=False) if reading.unless is not None else None
+            prepared.append(_prepare(rule_id, kind, rule, decimal=reading.as_ == "decimal", unless=unless))
+        return tuple(prepared)
+
+    return (
+        prepare("condition", contract.conditions.items()),
+        prepare("contradiction", contract.contradictions.items()),
+        prepare("verdict_map", contract.verdict_map.items()),
+    )
 
 
 def evaluate(contract: Contract, facts: Facts) -> Evaluation:
@@ -88,16 +113,8 @@ def evaluate(contract: Contract, facts: Facts) -> Evaluation:
     Returns:
         The result of each rule, UNKNOWN where a value is missing or cannot be compared.
     """
-    return Evaluation(
-        conditions=tuple(
-            _evaluate_rule(contract, rule_id, "condition", rule, facts) for rule_id, rule in contract.conditions.items()
-        ),
-        contradictions=tuple(
-            _evaluate_rule(contract, rule_id, "contradiction", rule, facts)
-            for rule_id, rule in contract.contradictions.items()
-        ),
-        verdict_map=tuple(
-            _evaluate_rule(contract, rule_id, "verdict_map", rule, facts)
-            for rule_id, rule in contract.verdict_map.items()
-        ),
+    conditions, contradictions, verdict_map = (
+        tuple([one.evaluate(facts) for one in rules]) for rules in _prepared(contract)
     )
+    unmet = tuple([one for one in conditions if one.result is not Truth.TRUE])
+    return Evaluation(conditions, contradictions, verdict_map, unmet)

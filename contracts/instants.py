@@ -19,6 +19,7 @@ _RFC3339 = re.compile(
     re.ASCII,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=None)  # written with a Z, not with +00:00
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
 _NS_DIGITS = 9
@@ -89,7 +90,7 @@ InstantText = Annotated[str, AfterValidator(_checked)]
 """Text that is known to be an RFC 3339 date-time, where pydantic has checked it."""
 
 
+@lru_cache(maxsize=256)
 def to_rfc3339(ms: int) -> str:
     """Write milliseconds since the epoch as ``2026-03-12T15:42:18.200Z``."""
-    moment = _EPOCH + timedelta(milliseconds=ms)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+    return f"{(_EPOCH_UTC + timedelta(milliseconds=ms)).isoformat(timespec='milliseconds')}Z"

@@ -146,12 +146,12 @@ class Rule(Model):
     operator: OperatorName
     expected: Expected
 
-    @property
+    @cached_property
     def paths(self) -> tuple[str, ...]:
         """The paths that the rule reads: its own, and the expected one where that is a path."""
         return (self.path, str(self.expected)) if is_path(self.expected) else (self.path,)
 
-    @property
+    @cached_property
     def channels(self) -> tuple[str, ...]:
         """The channels that the rule rests on."""
         return tuple(dict.fromkeys(name for path in self.paths if (name := channel_of(path)) is not None))
@@ -343,6 +343,10 @@ class Contract(Model):
         """
         text = json.dumps(self.model_dump(mode="json", by_alias=True), separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        """Make contracts usable as keys: what is derived from one is derived once."""
+        return hash(self.content_hash)
 
     @cached_property
     def rules(self) -> dict[str, Rule]:

@@ -25,16 +25,17 @@ class Truth(StrEnum):
     @classmethod
     def of(cls, answer: bool | None) -> "Truth":
         """Turn True, False or None (cannot be told) into a truth value."""
-        if answer is None:
-            return cls.UNKNOWN
-        return cls.TRUE if answer else cls.FALSE
+        return _TRUTHS[answer]
 
 
+_TRUTHS: Final = {True: Truth.TRUE, False: Truth.FALSE, None: Truth.UNKNOWN}
 Compare = Callable[[Any, Any], bool | None]
 
 
 def _same_kind(actual: Any, expected: Any) -> bool:
     """Tell whether two values may be compared at all: text with text, a bool with a bool, a number with a number."""
+    if type(actual) is str and type(expected) is str:  # the common case, first
+        return True
     if isinstance(actual, bool) or isinstance(expected, bool):
         return isinstance(actual, bool) and isinstance(expected, bool)
     if isinstance(actual, str) or isinstance(expected, str):
@@ -122,4 +123,4 @@ def apply(operator: str, actual: Any, expected: Any, *, decimal: bool = False) -
         expected = [as_decimal(one) for one in expected] if isinstance(expected, list) else as_decimal(expected)
         if actual is None or expected is None or (isinstance(expected, list) and None in expected):
             return Truth.UNKNOWN
-    return Truth.of(OPERATORS[operator](actual, expected))
+    return _TRUTHS[OPERATORS[operator](actual, expected)]

@@ -1,7 +1,6 @@
 """The values that rules compare, and how money and numbers travel through JSON without becoming floats."""
 
 import re
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -38,6 +37,8 @@ def is_money(text: str) -> bool:
 
 def pack(value: Any) -> Any:
     """Make a value that JSON can carry: a number that is no 64-bit integer becomes ``{"$number": "60.00"}``."""
+    if type(value) is str:
+        return value
     if isinstance(value, Decimal) or (isinstance(value, int) and not -_INT64 <= value < _INT64):
         return {_NUMBER_TAG: str(value)}
     return value
@@ -45,6 +46,6 @@ def pack(value: Any) -> Any:
 
 def unpack(value: Any) -> Any:
     """Undo :func:`pack`."""
-    if isinstance(value, Mapping) and value.keys() == {_NUMBER_TAG}:
+    if type(value) is dict and value.keys() == {_NUMBER_TAG}:
         return Decimal(value[_NUMBER_TAG])
     return value

@@ -25,7 +25,7 @@ class Observation:
     @property
     def counted(self) -> int:
         """How many events count for the operation, over all its channels."""
-        return sum(seen.count for seen in self.events.values() if seen is not None)
+        return sum([seen.count for seen in self.events.values() if seen is not None])
 
 
 def window_end_ms(contract: Contract, operation: Operation) -> int:
@@ -37,7 +37,7 @@ def own_facts(operation: Operation) -> dict[str, Any]:
     """Return what the operation itself says, by path."""
     intent = operation.intent
     facts: dict[str, Any] = {f"$input.{name}": value for name, value in intent.input.items()}
-    facts.update((path, unpack(value)) for path, value in operation.action.items())
+    facts |= {path: unpack(value) for path, value in operation.action.items()}
     facts["$operation.id"] = operation.operation_id
     facts["$operation.contract"] = intent.contract
     facts["$operation.connection"] = intent.connection
@@ -57,14 +57,14 @@ def observe_operation(contract: Contract, case: Case, operation: Operation) -> O
         channels[name] = ChannelState(observed=seen is not None and seen.count > 0, settled=True)
     for name, seen in events.items():
         if seen is not None:
-            facts.update((f"$observed.{name}.{member}", value) for member, value in seen.members().items())
+            facts |= {f"$observed.{name}.{member}": value for member, value in seen.members.items()}
     for name in contract.readings.requests:
         reads = operation.reads.get(name)
         evidence = reads.evidence if reads is not None else None
         if evidence is None:
             channels[name] = ChannelState(observed=False, settled=False)
             continue
-        facts.update((path, unpack(value)) for path, value in evidence.values.items())
+        facts |= {path: unpack(value) for path, value in evidence.values.items()}
         channels[name] = ChannelState(observed=True, settled=evidence.asked_ms >= window_end)
     evaluation = evaluate(contract, facts)
     return Observation(facts, events, channels, evaluation, judge(contract, evaluation, channels))

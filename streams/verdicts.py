@@ -113,11 +113,12 @@ def explain(decided: Decided, observation: Observation, *, known_late: bool) -> 
 
 
 def _says(result: RuleResult) -> str:
-    def show(value: Any) -> str:
-        return "nothing" if value is MISSING else repr(pack(value))
-
     rule = result.rule
-    return f"{result.result.value}: {rule.path} holds {show(result.actual)}, {rule.operator} {show(result.expected)}"
+    return f"{result.result}: {rule.path} holds {_show(result.actual)}, {rule.operator} {_show(result.expected)}"
+
+
+def _show(value: Any) -> str:
+    return "nothing" if value is MISSING else repr(pack(value))
 
 
 def evidence_of(contract: Contract, operation: Operation, observation: Observation) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _comparison(result: RuleResult) -> dict[str, Any]:
         "expected_path": rule.expected if is_path(rule.expected) else None,
         "expected": None if result.expected is MISSING else pack(result.expected),
         "actual": None if result.actual is MISSING else pack(result.actual),
-        "result": result.result.value,
+        "result": result.result,
         "channel": rule.channels[0] if rule.channels else None,
     }
 
@@ -173,7 +174,7 @@ def _comparison(result: RuleResult) -> dict[str, Any]:
 def _events(seen: EventsObserved | None) -> dict[str, Any]:
     if seen is None:
         return {"count": None}
-    members = seen.members()
+    members = seen.members
     return {name: members.get(name) for name in ("count", "types", "earliest", "latest", "duplicates_dropped")} | {
         "events": members["events"]
     }

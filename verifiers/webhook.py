@@ -1,8 +1,8 @@
 """The webhook verifier: what a channel of events shows, from a case's ledger."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from contracts.evaluation import Facts
 from contracts.instants import parse_instant
@@ -16,37 +16,38 @@ class EventsObserved:
     """The events that a channel counts, in the order of their resources' creation.
 
     ``events`` may hold several of one resource, where a channel counts several types of event; it is one all the same.
+    ``members`` is what the published pages say the verifier returns, by name; times only where there are events.
     """
 
     events: tuple[RecordedEvent, ...]
+    members: Mapping[str, Any]
 
-    @property
-    def resources(self) -> tuple[str, ...]:
-        """The distinct resources that the channel shows."""
-        return tuple(dict.fromkeys(one.event.resource_id for one in self.events))
+    @classmethod
+    def of(cls, events: tuple[RecordedEvent, ...]) -> Self:
+        """Sum up events, which are in order."""
+        resources = list(dict.fromkeys([one.event.resource_id for one in events]))
+        members: dict[str, Any] = {
+            "events": resources,
+            "count": len(resources),
+            "types": sorted({one.event.type for one in events}),
+            "duplicates_dropped": sum([one.deliveries - 1 for one in events]),
+        }
+        if events:
+            members["earliest"] = events[0].event.created_at
+            members["latest"] = events[-1].event.created_at
+        return cls(events, members)
 
     @property
     def count(self) -> int:
         """How many distinct resources the channel shows."""
-        return len(self.resources)
+        count: int = self.members["count"]
+        return count
 
     @property
     def duplicates_dropped(self) -> int:
         """How many deliveries were dropped as repeats."""
-        return sum(one.deliveries - 1 for one in self.events)
-
-    def members(self) -> dict[str, Any]:
-        """Return what the published pages say the verifier returns, by name; times only where there are events."""
-        members: dict[str, Any] = {
-            "events": list(self.resources),
-            "count": self.count,
-            "types": sorted({one.event.type for one in self.events}),
-            "duplicates_dropped": self.duplicates_dropped,
-        }
-        if self.events:
-            members["earliest"] = self.events[0].event.created_at
-            members["latest"] = self.events[-1].event.created_at
-        return members
+        dropped: int = self.members["duplicates_dropped"]
+        return dropped
 
 
 def observe(
@@ -73,8 +74,9 @@ def observe(
         for one in ledger
         if (before_ms is None or one.arrived_ms < before_ms)
         and one.event.type in wanted.types
-        and all(one.event.identifiers.get(name) == value for name, value in where.items())
+        and where.items() <= one.event.identifiers.items()
         and (start is None or not parse_instant(one.event.created_at).wholly_before(start))
     ]
-    counted.sort(key=lambda one: (parse_instant(one.event.created_at), one.event.resource_id))
-    return EventsObserved(tuple(counted))
+    if len(counted) > 1:
+        counted.sort(key=lambda one: (parse_instant(one.event.created_at), one.event.resource_id))
+    return EventsObserved.of(tuple(counted))

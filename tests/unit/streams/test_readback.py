@@ -156,7 +156,7 @@ class Outbox:
         self.delivered: list[Output] = []
         self.error = error
 
-    async def deliver(self, outputs: Any) -> None:
+    async def deliver(self, outputs: Any, stage: str) -> None:
         if self.error is not None:
             raise self.error
         self.delivered += outputs

@@ -1,7 +1,6 @@
 """Timers: which row is due when, and the ticks that come of it."""
 
 import asyncio
-import logging
 import random
 
 import pytest
@@ -218,7 +217,7 @@ async def test_a_thousand_ticks_at_once_are_enough() -> None:
     assert len({one.key for one in first + second}) == 1500
 
 
-async def test_a_recovered_table_gives_each_row_its_timer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_recovered_table_gives_each_row_its_timer() -> None:
     registered = CaseWork(registration_key("op-1"))
     registered.send(submission())
     watched = case(start())
@@ -227,16 +226,14 @@ async def test_a_recovered_table_gives_each_row_its_timer(caplog: pytest.LogCapt
     clock = Clock(T0 + 1000)
     alarm = Alarm(clock)
     alarm.arm({b"case/of/yesterday": T0})
-    with caplog.at_level(logging.ERROR):
-        alarm.rebuild(
-            [
-                (ORDER_KEY.encode(), watched.value),
-                (b"operation/op-1", registered.value),
-                (b"case/broken", b"{"),
-            ]
-        )
+    alarm.rebuild(
+        [
+            (ORDER_KEY.encode(), watched.value),
+            (b"operation/op-1", registered.value),
+            (b"case/broken", b"{"),
+        ]
+    )
     assert await alarm.due(ready) == [ToCase(ORDER_KEY, Tick(T0 + 1000))]
-    assert "case/broken" in caplog.text
     clock.now = registered.registration.due_ms
     assert await alarm.due(ready) == [ToCase("operation/op-1", Tick(clock.now))]
 
@@ -245,7 +242,7 @@ async def test_ticks_that_kafka_does_not_take_end_the_process(monkeypatch: pytes
     """They are no longer in the heap, so they would be lost until the next start."""
 
     class Outbox:
-        async def deliver(self, outputs: list[ToCase]) -> None:
+        async def deliver(self, outputs: list[ToCase], stage: str) -> None:
             raise ConnectionError(f"no broker for {len(outputs)}")
 
     class Ended(Exception):

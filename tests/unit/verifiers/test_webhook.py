@@ -136,7 +136,7 @@ def test_members_are_those_of_the_published_pages() -> None:
         None,
     )
     assert seen is not None
-    assert seen.members() == {
+    assert seen.members == {
         "events": [f"gid://shopify/Refund/{number}" for number in (1, 2, 3)],
         "count": 3,
         "types": ["REFUNDS_CREATE"],
@@ -147,7 +147,7 @@ def test_members_are_those_of_the_published_pages() -> None:
 
 
 def test_without_events_nothing_is_earliest_or_latest() -> None:
-    assert EventsObserved(()).members() == {"events": [], "count": 0, "types": [], "duplicates_dropped": 0}
+    assert EventsObserved.of(()).members == {"events": [], "count": 0, "types": [], "duplicates_dropped": 0}
 
 
 def test_the_order_of_the_ledger_does_not_matter() -> None:
@@ -155,8 +155,8 @@ def test_the_order_of_the_ledger_does_not_matter() -> None:
     forwards, backwards = observe(ledger, OF_ORDER, FACTS, None), observe(ledger[::-1], OF_ORDER, FACTS, None)
     assert forwards is not None
     assert backwards is not None
-    assert forwards.members() == backwards.members()
-    assert forwards.members()["events"] == [f"gid://shopify/Refund/{number}" for number in (3, 6, 1, 4, 2, 5)]
+    assert forwards.members == backwards.members
+    assert forwards.members["events"] == [f"gid://shopify/Refund/{number}" for number in (3, 6, 1, 4, 2, 5)]
 
 
 def test_repeats_of_what_does_not_count_are_not_counted_either() -> None:

@@ -8,6 +8,8 @@ An exception never leaves an agent, since Faust would acknowledge the batch and 
 letter, and anything else ends the process.
 """
 
+from collections.abc import Callable
+
 import faust
 from faust.types import StreamT
 
@@ -29,12 +31,13 @@ from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox
 from streams.transport.table import CaseTable
 from streams.transport.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS
+from streams.transport.watchdog import Look, Watchdog
 from verifiers.http import HttpVerifier
 
 Batches = StreamT[list[Record]]
 
 
-def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> faust.App:  # noqa: C901 - one page
+def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> faust.App:  # noqa: C901, PLR0915 - one page
     """Build the worker's Faust app.
 
     Args:
@@ -118,6 +121,25 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     @app.task  # type: ignore[untyped-decorator]
     async def healthy() -> None:
         await keep_healthy(ready, settings.health_file)
+
+    def look() -> Look:
+        return Look(
+            generation=app.consumer_generation_id,
+            rebalancing=app.rebalancing,
+            recovering=app.in_recovery,
+            recovered=table.recovered,
+            owned=transport.owned(),
+            delivery=outbox.oldest(),
+        )
+
+    def call_soon(beat: Callable[[], None]) -> None:
+        app.loop.call_soon_threadsafe(beat)
+
+    @app.on_worker_init.connect(weak=False)
+    def watch(app: faust.App, **_: object) -> None:
+        bootstrap_servers = settings.bootstrap_servers if settings.broker == "kafka" else None
+        watchdog = Watchdog(bootstrap_servers, settings.app_id, settings.stall_timeout_s)
+        watchdog.start(look, call_soon)
 
     @app.on_before_shutdown.connect(weak=False)
     async def close(app: faust.App, **_: object) -> None:

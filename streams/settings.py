@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     max_poll_records: int = Field(2000, ge=1, description="The most records that are taken in as one batch.")
     commit_interval_s: float = Field(1.0, gt=0, description="How often offsets are committed, in seconds.")
     session_timeout_s: float = Field(30.0, gt=0, description="When Kafka takes a silent worker for dead, in seconds.")
+    stall_timeout_s: float = Field(
+        120.0, gt=0, description="When a worker that stands still although Kafka answers is ended, in seconds."
+    )
     data_dir: Path = Field(Path("proofstream-data"), description="Where the worker keeps its few local files.")
     health_file: Path | None = Field(None, description="Touched every 2 seconds while the worker is ready.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="The least level logged.")

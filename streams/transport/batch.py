@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from time import monotonic
 from typing import Any, ClassVar
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from faust import Event
+from faust.exceptions import ConsumerNotStarted
 from faust.serializers.schemas import Schema
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, AppT, EventT, Message
@@ -217,6 +218,16 @@ class BatchTransport(driver.Transport):
         self.membership = membership
         self.fetch_max_wait_ms = 500
         self.true_ends: TrueEnds | None = None
+
+    def owned(self) -> set[TopicPartition]:
+        """Return the partitions of the batched topics that are assigned to this worker, none before the first time."""
+        consumer = self.app.consumer
+        if not isinstance(consumer, BatchConsumer) or not consumer.started:
+            return set()
+        try:
+            return {TopicPartition(*tp) for tp in consumer.assignment() if tp.topic in self.batched}
+        except ConsumerNotStarted:
+            return set()
 
     def adapt(self, *, fetch_max_wait_ms: int, true_ends: TrueEnds) -> None:
         """Adapt to a broker that wakes no waiting fetch and answers wrong ends of partitions."""

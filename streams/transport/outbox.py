@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from time import monotonic
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.structs import RecordMetadata
@@ -42,7 +41,8 @@ class Outbox:
         self._producer: AIOKafkaProducer | None = None
         self._starting = asyncio.Lock()
         self._keyless = count()
-        self._begun: dict[object, float] = {}
+        self._numbers = count()
+        self._under_way: dict[int, None] = {}
 
     async def deliver(self, outputs: Iterable[Output], stage: str) -> None:
         """Publish outputs, in order within each partition, and wait until each is acknowledged.
@@ -124,16 +124,16 @@ class Outbox:
 
     @contextmanager
     def _delivery(self) -> Iterator[None]:
-        token = object()
-        self._begun[token] = monotonic()
+        number = next(self._numbers)
+        self._under_way[number] = None
         try:
             yield
         finally:
-            del self._begun[token]
+            del self._under_way[number]
 
-    def waiting_s(self) -> float:
-        """Return for how long the oldest delivery under way has waited to be acknowledged, in seconds."""
-        return monotonic() - min(self._begun.values()) if self._begun else 0.0
+    def oldest(self) -> int | None:
+        """Return the number of the oldest delivery that waits to be acknowledged, None where none does."""
+        return next(iter(self._under_way), None)
 
     async def stop(self) -> None:
         """Send what is left and close."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from contracts.model import Contract, Rule
 from contracts.operators import Truth, apply
-from contracts.paths import MISSING, is_path
+from contracts.paths import MISSING
 
 Facts = Mapping[str, Any]
 Kind = Literal["condition", "contradiction", "verdict_map"]
@@ -82,8 +82,9 @@ class _Prepared:
 def _prepare(rule_id: str, kind: Kind, rule: Rule, *, decimal: bool, unless: _Prepared | None = None) -> _Prepared:
     expected = list(rule.expected) if isinstance(rule.expected, tuple) else rule.expected
     channels = tuple(dict.fromkeys((*rule.channels, *(unless.channels if unless is not None else ()))))
-    path = str(expected) if is_path(expected) else None
-    return _Prepared(rule_id, kind, rule, rule.path, rule.operator, path, expected, decimal, channels, unless)
+    return _Prepared(
+        rule_id, kind, rule, rule.path, rule.operator, rule.expected_path, expected, decimal, channels, unless
+    )
 
 
 @lru_cache(maxsize=256)

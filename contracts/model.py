@@ -147,9 +147,14 @@ class Rule(Model):
     expected: Expected
 
     @cached_property
+    def expected_path(self) -> str | None:
+        """The path that the expected value is read from, None where it is a literal."""
+        return str(self.expected) if is_path(self.expected) else None
+
+    @cached_property
     def paths(self) -> tuple[str, ...]:
         """The paths that the rule reads: its own, and the expected one where that is a path."""
-        return (self.path, str(self.expected)) if is_path(self.expected) else (self.path,)
+        return (self.path,) if self.expected_path is None else (self.path, self.expected_path)
 
     @cached_property
     def channels(self) -> tuple[str, ...]:

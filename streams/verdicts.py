@@ -11,7 +11,7 @@ from contracts.evaluation import Evaluation, RuleResult
 from contracts.instants import to_rfc3339
 from contracts.judgement import TIMEOUT, Decided, rests_on_stale_reads_only
 from contracts.model import Condition, Contract, Contradiction, MapRule
-from contracts.paths import MISSING, is_path
+from contracts.paths import MISSING
 from contracts.values import pack
 from streams.cases import Operation, Reads
 from streams.observation import Observation, own_facts
@@ -163,7 +163,7 @@ def _comparison(result: RuleResult) -> dict[str, Any]:
         "id": result.id,
         "path": rule.path,
         "operator": rule.operator,
-        "expected_path": rule.expected if is_path(rule.expected) else None,
+        "expected_path": rule.expected_path,
         "expected": None if result.expected is MISSING else pack(result.expected),
         "actual": None if result.actual is MISSING else pack(result.actual),
         "result": result.result,

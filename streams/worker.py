@@ -1,6 +1,7 @@
 """The worker's process: everything is checked first, then Faust runs it until a signal ends it."""
 
 import asyncio
+import gc
 import logging
 from typing import Any
 
@@ -16,6 +17,7 @@ from verifiers.connections import load_connections
 from verifiers.http import HttpVerifier
 from verifiers.providers import carried_identifiers
 
+_ALLOCATIONS, _YOUNG_LOOKS, _OLD_LOOKS = 100_000, 20, 20
 _log = logging.getLogger("proofstream")
 
 
@@ -48,7 +50,18 @@ def run_worker(settings: Settings) -> None:
     context = load_context(settings)
     asyncio.run(ensure_topics(settings))
     app = create_app(settings, context, HttpVerifier(context.connections))
+    spare_collections()
     _Process(app, quiet=True, redirect_stdouts=False).execute_from_commandline()
+
+
+def spare_collections() -> None:
+    """Have the garbage collector look less often, and not at what stays.
+
+    A batch makes many objects and hardly a cycle: with Python's own thresholds a fifth of the time goes into looking.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS, _YOUNG_LOOKS, _OLD_LOOKS)
 
 
 class _Process(faust.Worker):

@@ -10,7 +10,7 @@ were handed out, in order.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, AppT, EventT, Message
 from faust.types.transports import ConsumerT
 from mode import ServiceT
+from mode.utils.futures import notify
 
 from streams.transport.crash_points import crash_point
 from streams.transport.membership import Membership
@@ -57,10 +58,12 @@ class BatchConsumer(driver.Consumer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Last offsets of the batches handed out and not committed yet, by partition, in order.
-        self._handed_out: defaultdict[TP, deque[int]] = defaultdict(deque)
+        # Batches handed out and not committed yet, by partition, in order.
+        self._handed_out: defaultdict[TP, deque[Message]] = defaultdict(deque)
         # Where a hole was seen: partitions and the offset that was expected.
         self._hole_before: dict[TP, int] = {}
+        # The flow was resumed, and the streams' queues were emptied with it: go back before handing out more.
+        self._resumed = False
         # Partitions whose backlog, as it was when they were assigned, is not worked off yet, and since when.
         self._behind: set[TP] = set()
         self._behind_since = 0.0
@@ -74,14 +77,17 @@ class BatchConsumer(driver.Consumer):
     def _new_consumer_thread(self) -> BatchConsumerThread:
         return BatchConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
+    # -- handing out
+
     async def _drain_messages(self, fetcher: ServiceT) -> None:
         """Fetch, and hand out, until the consumer or its fetcher stops."""
         try:
             while not (self._stopped.is_set() or fetcher._stopped.is_set()):  # type: ignore[attr-defined]  # noqa: SLF001
                 records, active = await self._wait_next_records(1.0)
                 await self.sleep(0)
-                if not self.flow_active:
+                if self._resumed or not self.flow_active:
                     # A rebalance came in between: what was fetched is of no use, and must be fetched again.
+                    self._resumed = False
                     await self.perform_seek()
                 elif records:
                     await self._hand_out(records, active)
@@ -89,11 +95,20 @@ class BatchConsumer(driver.Consumer):
             if not self.transport.app.should_stop:
                 raise
 
+    def resume_flow(self) -> None:
+        """Go on, with recovery or after it.
+
+        Faust empties the streams' queues when it resumes them, of batches as well that were handed out between its seek
+        and now. So the seek is done again by the only one that hands out, when it cannot come in between.
+        """
+        self._resumed = not self.app.in_recovery
+        super().resume_flow()
+
     async def _hand_out(self, records: Mapping[TP, list[Any]], active: set[TP] | None) -> None:
         generation = self.app.consumer_generation_id
         for partition, batch in records.items():
             tp = TP(*partition)
-            if not self.flow_active or self.app.consumer_generation_id != generation:
+            if not self.flow_active or self._resumed or self.app.consumer_generation_id != generation:
                 return
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
@@ -101,7 +116,10 @@ class BatchConsumer(driver.Consumer):
             if self._is_changelog_tp(tp):  # what is read twice does no harm: of a row, the highest position stands
                 await self._hand_over(self._message_of(tp, batch))
             elif fresh := await self._follow_on(tp, batch):
-                await self._hand_out_batch(tp, fresh)
+                message = self._message_of(tp, fresh)
+                self._handed_out[tp].append(message)
+                self._read_offset[tp] = message.offset + 1  # before the wait: a seek meanwhile has the last word
+                await self._hand_over(message)
 
     async def _follow_on(self, tp: TP, batch: list[Any]) -> list[Any]:
         """Return what of a batch follows on what was handed out before, without a hole.
@@ -121,11 +139,20 @@ class BatchConsumer(driver.Consumer):
             return []
         return fresh
 
+    def _message_of(self, tp: TP, batch: list[Any]) -> Message:
+        message = self._to_message(tp, batch[-1])
+        message.key = None
+        message.value = batch  # type: ignore[assignment]
+        return message
+
+    async def _hand_over(self, message: Message) -> None:
+        await self.wait_first(self.callback(message), self.suspend_flow.wait())
+
     async def perform_seek(self) -> None:
         """Go to the committed offset of every source partition, and to the beginning of one that has none.
 
         Faust leaves a partition without a commit where it is: what was fetched from it and dropped in a rebalance would
-        be lost.
+        be lost. What was handed out from there on is handed out again.
         """
         committed = {TP(*tp): offset for tp, offset in (await self.seek_to_committed()).items()}
         places = {tp: offset for tp, offset in committed.items() if offset is not None and offset >= 0}
@@ -137,21 +164,36 @@ class BatchConsumer(driver.Consumer):
                 await self._seek(tp, offset)
             places |= beginnings
         self._read_offset.update(places)
+        for tp in places:
+            self._handed_out.pop(tp, None)
 
-    async def _hand_out_batch(self, tp: TP, batch: list[Any]) -> None:
-        message = self._message_of(tp, batch)
-        self._handed_out[tp].append(message.offset)
-        await self._hand_over(message)
-        self._read_offset[tp] = message.offset + 1
+    # -- committing
 
-    def _message_of(self, tp: TP, batch: list[Any]) -> Message:
-        message = self._to_message(tp, batch[-1])
-        message.key = None
-        message.value = batch  # type: ignore[assignment]
-        return message
+    def ack(self, message: Message) -> bool:
+        """Note that a batch is done with. It is committed together with all that were handed out before it."""
+        if message.acked:
+            return False
+        message.acked = True
+        self._let_go(message)
+        return True
 
-    async def _hand_over(self, message: Message) -> None:
-        await self.wait_first(self.callback(message), self.suspend_flow.wait())
+    def abandon(self, message: Message) -> None:
+        """Give a batch up, because its partition was lost: it is not waited for, and it is not committed."""
+        self._let_go(message)
+
+    def _let_go(self, message: Message) -> None:
+        self._unacked_messages.discard(message)
+        notify(self._waiting_for_ack)
+
+    def _filter_tps_with_pending_acks(self, topics: Collection[Any] | None = None) -> Iterator[TP]:
+        return (tp for tp in list(self._handed_out) if topics is None or tp in topics or tp.topic in topics)
+
+    def _new_offset(self, tp: TP) -> int | None:
+        """Return the offset to commit: behind the last batch that is acknowledged together with all before it."""
+        handed_out, last = self._handed_out[tp], None
+        while handed_out and handed_out[0].acked:
+            last = handed_out.popleft().offset
+        return None if last is None else last + 1
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         crash_point("commit", "before")
@@ -159,26 +201,7 @@ class BatchConsumer(driver.Consumer):
         crash_point("commit", "after")
         return done
 
-    def _new_offset(self, tp: TP) -> int | None:
-        """Return the offset to commit: behind the last batch that is acknowledged together with all before it."""
-        acked, handed_out = self._acked_index[tp], self._handed_out[tp]
-        last = None
-        while handed_out and self._is_acked(tp, handed_out[0]):
-            last = handed_out.popleft()
-        if last is None:
-            return None
-        acked.difference_update([offset for offset in acked if offset <= last])
-        self._acked[tp] = [offset for offset in self._acked[tp] if offset > last]
-        return last + 1
-
-    def _is_acked(self, tp: TP, offset: int) -> bool:
-        """Tell whether a batch is done with.
-
-        Faust takes no acknowledgement below the committed offset, and a batch may be handed out again after it was
-        committed: recovery seeks back when the flow is on already.
-        """
-        committed = self._committed_offset[tp]
-        return offset in self._acked_index[tp] or (committed is not None and offset < committed)
+    # -- partitions that come and go
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Note that whatever waits in the assigned partitions is to be worked off first."""
@@ -195,7 +218,7 @@ class BatchConsumer(driver.Consumer):
         """
         for tp in list(self._behind):
             end = self.highwater(tp)
-            worked_off = all(self._is_acked(tp, offset) for offset in self._handed_out[tp])
+            worked_off = all(message.acked for message in self._handed_out[tp])
             if end is not None and worked_off and (self._read_offset[tp] or 0) >= end:
                 self._behind.discard(tp)
         return not self._behind or monotonic() > self._behind_since + _PATIENCE_S
@@ -256,3 +279,10 @@ class BatchSchema(Schema[Any, Any]):
 def has_caught_up(consumer: ConsumerT) -> bool:
     """Tell whether a worker's consumer has worked off its backlog, see :meth:`BatchConsumer.has_caught_up`."""
     return isinstance(consumer, BatchConsumer) and consumer.has_caught_up()
+
+
+def abandon(event: EventT[Any]) -> None:
+    """Give up the batch of an event, see :meth:`BatchConsumer.abandon`."""
+    consumer = event.app.consumer
+    if isinstance(consumer, BatchConsumer):
+        consumer.abandon(event.message)

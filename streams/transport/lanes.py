@@ -13,6 +13,7 @@ from typing import Any
 from aiokafka import ConsumerRecord
 from faust.types import EventT, StreamT
 
+from streams.transport.batch import abandon
 from streams.transport.crash_points import crash_point
 from streams.transport.fatal import fatal
 from streams.transport.membership import Membership, PartitionsLost
@@ -93,7 +94,7 @@ class Lanes:
                 await self._work(batch)
             except PartitionsLost:
                 for event in events:
-                    event.message.acked = True  # done with, but nothing to commit
+                    abandon(event)
                 return
         for event in events:
             event.ack()

@@ -152,12 +152,12 @@ class System:
         return sorted(distinct(records).values(), key=lambda one: one["sequence"])
 
 
-def write_quick_contracts(directory: Path) -> Path:
-    """Write the built-in contracts once more, as `quick.…`, with a timing that a test can wait for."""
+def write_contracts(directory: Path, name: str, timing: dict[str, int]) -> Path:
+    """Write the built-in contracts once more, as `{name}.…`, with another timing."""
     for found in Path("contracts/catalog").rglob("*.yaml"):
         document = yaml.safe_load(found.read_text())
-        document["id"] = f"quick.{document['id']}"
-        document["timing"] |= QUICK
+        document["id"] = f"{name}.{document['id']}"
+        document["timing"] |= timing
         directory.mkdir(exist_ok=True)
         (directory / f"{document['id']}.yaml").write_text(yaml.safe_dump(document))
     return directory
@@ -192,7 +192,7 @@ async def running_system(bootstrap: str, prefix: str, directory: Path, kind: str
             "PROOFSTREAM_PARTITIONS": "4",
             "PROOFSTREAM_SESSION_TIMEOUT_S": "2",
             "PROOFSTREAM_CONNECTIONS_FILE": str(directory / "connections.yaml"),
-            "PROOFSTREAM_CONTRACT_DIRECTORIES": str(write_quick_contracts(directory / "contracts")),
+            "PROOFSTREAM_CONTRACT_DIRECTORIES": str(write_contracts(directory / "contracts", "quick", QUICK)),
             "PROOFSTREAM_DATA_DIR": str(directory / "data"),
             "PROOFSTREAM_HEALTH_FILE": str(directory / "healthy"),
         }

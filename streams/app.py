@@ -65,8 +65,8 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     cases, readbacks = topic(CASES), topic(READBACKS)
 
     # -- the way out, the table, the timers
-    outbox = Outbox(settings)
-    table = CaseTable(app, settings, outbox)
+    outbox = Outbox(settings, membership)
+    table = CaseTable(app, settings, outbox, membership)
     alarm = Alarm(clock_ms)
     reading = Readbacks(verifier, context, outbox, clock_ms, settings.read_concurrency)
 

@@ -9,12 +9,14 @@ a later one is acknowledged (its gap check is off by one), so what is committed 
 were handed out, in order.
 """
 
+import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, ClassVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import IllegalStateError
 from faust import Event
 from faust.exceptions import ConsumerNotStarted
 from faust.serializers.schemas import Schema
@@ -85,12 +87,18 @@ class BatchConsumer(driver.Consumer):
             while not (self._stopped.is_set() or fetcher._stopped.is_set()):  # type: ignore[attr-defined]  # noqa: SLF001
                 records, active = await self._wait_next_records(1.0)
                 await self.sleep(0)
-                if self._resumed or not self.flow_active:
-                    # A rebalance came in between: what was fetched is of no use, and must be fetched again.
-                    self._resumed = False
-                    await self.perform_seek()
-                elif records:
-                    await self._hand_out(records, active)
+                try:
+                    if self._resumed or not self.flow_active:
+                        # A rebalance came in between: what was fetched is of no use, and must be fetched again.
+                        self._resumed = False
+                        await self.perform_seek()
+                    elif records:
+                        await self._hand_out(records, active)
+                except IllegalStateError:  # a partition was taken away in this moment
+                    self._resumed = True
+        except asyncio.CancelledError:
+            if not self.transport.app.should_stop:
+                raise
         except self.consumer_stopped_errors:
             if not self.transport.app.should_stop:
                 raise

@@ -25,6 +25,7 @@ class Membership:
         self._session_timeout_s = session_timeout_s
         self._renewed = monotonic()
         self._coordinator: Any = None
+        self._confirmed = 0
 
     def watch(self, consumer: AIOKafkaConsumer) -> None:
         """Be told of each heartbeat that a consumer, which has been started, gets an answer to."""
@@ -59,5 +60,14 @@ class Membership:
             if self._coordinator is not None and self._coordinator.generation != generation:
                 raise PartitionsLost(f"generation {generation} of the group is over")
             if monotonic() - self._renewed < self._session_timeout_s:
+                self._confirmed = generation
                 return
             await asyncio.sleep(_PAUSE_S)
+
+    async def confirm_again(self) -> None:
+        """Confirm once more what was confirmed last: some time may have passed, and the process may have been paused.
+
+        Raises:
+            PartitionsLost: it is not this worker's any more.
+        """
+        await self.confirm(self._confirmed)

@@ -1,28 +1,25 @@
 """The outbox: records go out, and are acknowledged by Kafka, or the process ends. Nothing is only logged.
 
-Records are put into Kafka's batches here and not one by one by the producer, since a batch costs one future.
+Records go by the batch and not one by one, since a batch costs one future. The producer takes one batch of a partition
+at a time, and has whoever comes meanwhile wait in each other's way; so there is one sender for each partition, and what
+has come meanwhile goes together.
 """
 
 import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
-
-from aiokafka import AIOKafkaProducer
-from aiokafka.structs import RecordMetadata
+from itertools import chain, count
 
 from streams.outputs import Output
 from streams.publish import to_records
-from streams.records import Headers
 from streams.settings import Settings
 from streams.transport.crash_points import crash_point
+from streams.transport.membership import Membership
 from streams.transport.partitioner import partition_of
-from streams.transport.topics import MAX_REQUEST_BYTES
+from streams.transport.producer import KeyValue, Producer
 
-_BATCH_BYTES = 512 * 1024
-# key, value, headers
-_Record = tuple[bytes | None, bytes | None, Headers]
+_Place = tuple[str, int]  # topic, partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +31,16 @@ class Written:
 
 
 class Outbox:
-    """A Kafka producer that returns only when what it was given is acknowledged by all replicas in sync."""
+    """Returns only when what it was given is acknowledged by all replicas in sync."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, membership: Membership) -> None:
         self._settings = settings
-        self._producer: AIOKafkaProducer | None = None
-        self._starting = asyncio.Lock()
+        self._outputs = Producer(settings)
+        # Rows wait for nothing else, and leave only while their partition is certain to be this worker's.
+        self._rows = Producer(settings, membership.confirm_again)
         self._keyless = count()
+        self._waiting: dict[_Place, list[tuple[list[KeyValue], asyncio.Future[None]]]] = {}
+        self._senders: dict[_Place, asyncio.Task[None]] = {}
         self._numbers = count()
         self._under_way: dict[int, None] = {}
 
@@ -55,19 +55,43 @@ class Outbox:
             aiokafka.errors.KafkaError: one was not; the caller must not go on as if it had been.
         """
         partitions = self._settings.partitions
-        places: dict[tuple[str, int], list[_Record]] = {}
+        places: dict[_Place, list[KeyValue]] = {}
         for one in to_records(outputs):
             partition = partition_of(one.key, partitions) if one.key is not None else next(self._keyless) % partitions
             places.setdefault((self._settings.topic(one.topic), partition), []).append(
                 (one.key, one.value, one.headers)
             )
         with self._delivery():
-            sent = await asyncio.gather(*(self._hand_over(*place, records) for place, records in places.items()))
+            acknowledged = [self._post(place, records) for place, records in places.items()]
             crash_point(stage, "outputs_sent")
-            await asyncio.gather(*(batch for batches in sent for batch, _ in batches))
+            await asyncio.gather(*acknowledged)
             crash_point(stage, "outputs_acked")
 
-    async def deliver_rows(self, topic: str, partition: int, rows: Iterable[_Record], stage: str) -> list[Written]:
+    def _post(self, place: _Place, records: list[KeyValue]) -> asyncio.Future[None]:
+        """Leave records with a partition's sender; return a future that is done when all are acknowledged."""
+        acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(place, []).append((records, acknowledged))
+        if place not in self._senders:
+            self._senders[place] = asyncio.create_task(self._send(place))
+        return acknowledged
+
+    async def _send(self, place: _Place) -> None:
+        while posted := self._waiting.pop(place, None):
+            try:
+                sent = await self._outputs.hand_over(*place, chain.from_iterable(records for records, _ in posted))
+                for batch, _ in sent:
+                    await batch
+            except Exception as error:  # noqa: BLE001 - whoever has posted a record is told
+                for _, acknowledged in posted:
+                    if not acknowledged.done():
+                        acknowledged.set_exception(error)
+            else:
+                for _, acknowledged in posted:
+                    if not acknowledged.done():
+                        acknowledged.set_result(None)
+        del self._senders[place]
+
+    async def deliver_rows(self, topic: str, partition: int, rows: Iterable[KeyValue], stage: str) -> list[Written]:
         """Write rows to a changelog partition, and wait until each is acknowledged.
 
         Args:
@@ -83,44 +107,11 @@ class Outbox:
             aiokafka.errors.KafkaError: one was not acknowledged.
         """
         with self._delivery():
-            sent = await self._hand_over(topic, partition, rows)
+            sent = await self._rows.hand_over(topic, partition, rows)
             crash_point(stage, "state_sent")
             written = [Written((await batch).offset, records) for batch, records in sent]
             crash_point(stage, "state_acked")
         return written
-
-    async def _hand_over(
-        self, topic: str, partition: int, records: Iterable[_Record]
-    ) -> list[tuple[asyncio.Future[RecordMetadata], int]]:
-        """Hand records to the producer in as few batches as hold them: a future for each, and how many it holds."""
-        producer = self._producer or await self._started()
-        batch, batches = producer.create_batch(), []
-        for key, value, headers in records:
-            # A batch takes its first record whatever its size; what no broker takes comes back as an error.
-            while batch.append(key=key, value=value, timestamp=None, headers=list(headers)) is None:
-                batches.append(batch)
-                batch = producer.create_batch()
-        if batch.record_count():
-            batches.append(batch)
-        return [(await producer.send_batch(one, topic, partition=partition), one.record_count()) for one in batches]
-
-    async def _started(self) -> AIOKafkaProducer:
-        async with self._starting:
-            if self._producer is None:
-                producer = AIOKafkaProducer(
-                    bootstrap_servers=self._settings.bootstrap_servers,
-                    client_id=self._settings.app_id,
-                    acks="all",
-                    # Retries may neither repeat nor reorder, and go on until the broker is back. The embedded broker
-                    # has no idempotent producer; repeats are told by their source offsets then, as after a crash.
-                    enable_idempotence=self._settings.broker != "embedded",
-                    max_batch_size=_BATCH_BYTES,
-                    max_request_size=MAX_REQUEST_BYTES,
-                    linger_ms=0,
-                )
-                await producer.start()
-                self._producer = producer
-            return self._producer
 
     @contextmanager
     def _delivery(self) -> Iterator[None]:
@@ -137,6 +128,5 @@ class Outbox:
 
     async def stop(self) -> None:
         """Send what is left and close."""
-        producer, self._producer = self._producer, None
-        if producer is not None:
-            await producer.stop()
+        await self._outputs.stop()
+        await self._rows.stop()

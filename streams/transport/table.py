@@ -25,6 +25,7 @@ from streams.cases import position_of
 from streams.settings import TABLE, Settings
 from streams.transport.batch import BatchSchema
 from streams.transport.lanes import Batch
+from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox, Written
 
 _POSITION_HEADER = "position"
@@ -49,8 +50,9 @@ class _RecoveredTable(faust.Table[bytes, bytes]):
 class CaseTable:
     """Row key → row value, both bytes, by partition."""
 
-    def __init__(self, app: faust.App, settings: Settings, outbox: Outbox) -> None:
+    def __init__(self, app: faust.App, settings: Settings, outbox: Outbox, membership: Membership) -> None:
         self._app = app
+        self._membership = membership
         self._outbox = outbox
         self._topic = settings.changelog_topic
         self._alone = settings.broker == "embedded"  # it takes one worker only, and its retries may repeat a record
@@ -166,6 +168,7 @@ class CaseTable:
             (key, rows.get(key), () if key in rows else ((_POSITION_HEADER, str(deleted[key]).encode()),))
             for key in keys
         ]
+        await self._membership.confirm(self._app.consumer_generation_id)
         self._check_alone(partition, await self._outbox.deliver_rows(self._topic, partition, records, "recovery"))
 
 

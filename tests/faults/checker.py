@@ -64,33 +64,36 @@ def _verdicts(contents: Contents, expected: Expected) -> Iterator[Violation]:
     copies: dict[str, set[bytes]] = defaultdict(set)
     for record in contents.of("verdicts"):
         copies[orjson.loads(record.value)["verdict_id"]].add(record.value)
+    said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for verdict_id, different in copies.items():
         if len(different) > 1:
             yield Violation("conflict", verdict_id, " / ".join(repr(one) for one in sorted(different)))
-    said: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for different in copies.values():
         for value in different:
             verdict = orjson.loads(value)
-            said[verdict["operation_id"]][verdict["verdict_id"]] = verdict
+            said[verdict["operation_id"]].append(verdict)
     started = {orjson.loads(one.value)["operation_id"] for one in _operations(contents)}
     for operation_id in said.keys() - started:
         yield Violation("invented", operation_id, "there is a verdict, but no operation")
     for operation_id in sorted(started):
-        sequence = sorted(said[operation_id].values(), key=lambda one: one["sequence"])
-        if not sequence:
-            yield Violation("missing", operation_id, "there is no verdict")
-            continue
-        before = None
-        for number, verdict in enumerate(sequence, 1):
-            if (verdict["sequence"], verdict["supersedes"]) != (number, before):
-                found = f"{verdict['sequence']} supersedes {verdict['supersedes']}"
-                yield Violation("sequence", operation_id, f"{number} was to supersede {before}, but {found}")
-            if verdict["decided_at"] < verdict["created_at"]:
-                yield Violation("early", operation_id, f"decided at {verdict['decided_at']}, before it started")
-            before = verdict["verdict_id"]
-        wanted, found = expected.verdicts.get(operation_id), [one["verdict"] for one in sequence]
-        if found[-1] != wanted or (len(found) > 1 and found != ["VERIFIED", "CONTRADICTED"]):
-            yield Violation("verdict", operation_id, f"{wanted} was expected, there is {found}")
+        sequence = sorted(said[operation_id], key=lambda one: one["sequence"])
+        yield from _sequence(operation_id, sequence, expected.verdicts.get(operation_id))
+
+
+def _sequence(operation_id: str, sequence: list[dict[str, Any]], wanted: str | None) -> Iterator[Violation]:
+    if not sequence:
+        yield Violation("missing", operation_id, "there is no verdict")
+        return
+    before = None
+    for number, verdict in enumerate(sequence, 1):
+        if (verdict["sequence"], verdict["supersedes"]) != (number, before):
+            found = f"{verdict['sequence']} supersedes {verdict['supersedes']}"
+            yield Violation("sequence", operation_id, f"{number} was to supersede {before}, but {found}")
+        if verdict["decided_at"] < verdict["created_at"]:
+            yield Violation("early", operation_id, f"decided at {verdict['decided_at']}, before it started")
+        before = verdict["verdict_id"]
+    found = [one["verdict"] for one in sequence]
+    if found[-1] != wanted or (len(found) > 1 and found != ["VERIFIED", "CONTRADICTED"]):
+        yield Violation("verdict", operation_id, f"{wanted} was expected, there is {found}")
 
 
 def _operations(contents: Contents) -> Iterator[ConsumerRecord]:

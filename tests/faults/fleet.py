@@ -71,7 +71,9 @@ class Worker:
         try:
             await until(lambda: len(self.ends) >= times, within_s)
         except TimeoutError:
-            raise AssertionError(f"{self.name} has ended {self.ends}, not {times} times; {log_tail(self.log)}") from None
+            raise AssertionError(
+                f"{self.name} has ended {self.ends}, not {times} times; {log_tail(self.log)}"
+            ) from None
 
     def send(self, what: signal.Signals) -> None:
         """Send its process a signal, if it lives."""

@@ -38,13 +38,11 @@ async def test_killed_at_each_step_of_a_batch(trial: Trial):
     assert await trial.verify() == []
 
 
-@pytest.mark.parametrize(
-    "point", ["intake:batch_read", "decide:batch_read", "decide:outputs_acked", "decide:state_sent", "commit:before"]
-)
+@pytest.mark.parametrize("point", ["decide:batch_read", "decide:outputs_acked", "decide:state_sent"])
 async def test_paused_past_its_session_at_a_step_of_a_batch(trial: Trial, point: str):
-    sleeper = await trial.fleet.join(f"{point}:4:stop")
+    sleeper = await trial.fleet.join(f"{point}:20:stop")
     await sleeper.ready()
-    load = asyncio.create_task(trial.world.live(60, within_s=6))
+    load = asyncio.create_task(trial.world.live(100, within_s=18))
     await until(sleeper.is_stopped, within_s=30)
 
     successor = await trial.fleet.join()

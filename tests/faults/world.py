@@ -173,4 +173,3 @@ class _Refunds:
             len(made),
             lambda one: paypal.capture_refunded(made[one], webhook_id="W", sent_at=now),
         )
-

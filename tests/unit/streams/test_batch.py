@@ -4,7 +4,7 @@ from typing import Any
 
 import faust
 import pytest
-from faust.types import TP
+from faust.types import TP, Message
 
 from streams.transport.batch import BatchConsumer, BatchTransport
 from streams.transport.membership import Membership
@@ -36,18 +36,15 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> BatchConsumer:
     return found
 
 
-def hand_out(consumer: BatchConsumer, *offsets: int) -> None:
-    consumer._handed_out[PARTITION].extend(offsets)
-
-
-def ack(consumer: BatchConsumer, *offsets: int) -> None:
-    consumer._acked_index[PARTITION].update(offsets)
-    consumer._acked[PARTITION].extend(offsets)
+def hand_out(consumer: BatchConsumer, *offsets: int) -> list[Message]:
+    batches = [Message("source", 0, offset, 0.0, 0, [], None, None, None, tp=PARTITION) for offset in offsets]
+    consumer._handed_out[PARTITION].extend(batches)
+    return batches
 
 
 def test_the_offset_behind_the_last_batch_is_committed(consumer: BatchConsumer):
-    hand_out(consumer, 9, 19)
-    ack(consumer, 9, 19)
+    for batch in hand_out(consumer, 9, 19):
+        consumer.ack(batch)
     assert consumer._new_offset(PARTITION) == 20
     assert consumer._new_offset(PARTITION) is None
 
@@ -55,23 +52,97 @@ def test_the_offset_behind_the_last_batch_is_committed(consumer: BatchConsumer):
 @pytest.mark.parametrize("committed", [None, 0, 10])
 def test_a_batch_in_work_holds_up_the_ones_behind_it(consumer: BatchConsumer, committed: int | None):
     consumer._committed_offset[PARTITION] = committed
-    hand_out(consumer, 19, 29)
-    ack(consumer, 29)
+    first, second = hand_out(consumer, 19, 29)
+    consumer.ack(second)
     assert consumer._new_offset(PARTITION) is None
-    ack(consumer, 19)
+    consumer.ack(first)
     assert consumer._new_offset(PARTITION) == 30
+
+
+def test_a_batch_that_was_given_up_is_never_committed_and_nothing_behind_it(consumer: BatchConsumer):
+    lost, behind = hand_out(consumer, 19, 29)
+    consumer.abandon(lost)
+    consumer.ack(behind)
+    assert consumer._new_offset(PARTITION) is None
 
 
 def test_a_batch_that_is_handed_out_again_after_its_commit_holds_up_nothing(consumer: BatchConsumer):
     consumer._committed_offset[PARTITION] = 10
-    hand_out(consumer, 9, 19)  # Faust ignores an acknowledgement of 9: it is below what is committed
-    ack(consumer, 19)
+    for batch in hand_out(consumer, 9, 19):  # Faust ignores an acknowledgement of 9: it is below what is committed
+        consumer.ack(batch)
     assert consumer._new_offset(PARTITION) == 20
 
 
+async def test_after_a_seek_only_what_is_handed_out_from_then_on_counts(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    async def committed() -> dict[TP, int]:
+        return {PARTITION: 20}
+
+    monkeypatch.setattr(consumer, "seek_to_committed", committed)
+    dropped, in_work = hand_out(consumer, 29, 39)
+    await consumer.perform_seek()
+    (again,) = hand_out(consumer, 39)
+
+    consumer.ack(in_work)
+    assert consumer._new_offset(PARTITION) is None  # the same offset, but another batch
+    consumer.ack(again)
+    assert consumer._new_offset(PARTITION) == 40
+    assert not dropped.acked
+
+
+async def test_a_seek_while_a_batch_is_handed_over_has_the_last_word(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    async def committed() -> dict[TP, int]:
+        return {PARTITION: 5}
+
+    async def hand_over(message: Message) -> None:
+        await consumer.perform_seek()
+
+    monkeypatch.setattr(consumer, "seek_to_committed", committed)
+    monkeypatch.setattr(consumer, "_hand_over", hand_over)
+    monkeypatch.setattr(consumer, "highwater", lambda tp: 9)
+    monkeypatch.setattr(consumer, "_message_of", lambda tp, batch: hand_out(consumer, batch[-1].offset)[0])
+    consumer._read_offset[PARTITION] = 5
+    await consumer._hand_out({PARTITION: [Record(5), Record(6)]}, None)
+
+    assert consumer._read_offset[PARTITION] == 5
+
+
+async def test_after_a_resume_the_place_is_sought_before_anything_is_handed_out(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    done: list[str] = []
+
+    async def fetch(_: float) -> Any:
+        if len(done) >= 2:
+            consumer._stopped.set()
+        return {PARTITION: [Record(5)]}, None
+
+    async def seek() -> None:
+        done.append("sought")
+
+    async def hand_out_all(*_: Any) -> None:
+        done.append("handed out")
+
+    monkeypatch.setattr(consumer, "_wait_next_records", fetch)
+    monkeypatch.setattr(consumer, "perform_seek", seek)
+    monkeypatch.setattr(consumer, "_hand_out", hand_out_all)
+    consumer.app.in_recovery = True
+    consumer.resume_flow()  # for the changelog: what is fetched then must not be dropped
+    assert not consumer._resumed
+    consumer.app.in_recovery = False
+    consumer.resume_flow()
+    await consumer._drain_messages(consumer)
+
+    assert done == ["sought", "handed out", "handed out"]
+
+
 async def test_revoked_partitions_are_forgotten(consumer: BatchConsumer):
-    hand_out(consumer, 9)
+    (batch,) = hand_out(consumer, 9)
     await consumer.on_partitions_revoked({PARTITION})
+    consumer.ack(batch)
     assert consumer._new_offset(PARTITION) is None
 
 

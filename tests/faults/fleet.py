@@ -37,6 +37,11 @@ class Worker:
         return self.system.directory / f"{self.name}.healthy"
 
     @property
+    def data(self) -> Path:
+        """The directory of the worker's local files."""
+        return self.system.directory / f"{self.name}-data"
+
+    @property
     def pid(self) -> int:
         """The process id of its present life."""
         assert self.process is not None
@@ -51,7 +56,7 @@ class Worker:
         self.health.unlink(missing_ok=True)
         environment = self.system.environment | {
             "PROOFSTREAM_HEALTH_FILE": str(self.health),
-            "PROOFSTREAM_DATA_DIR": str(self.system.directory / f"{self.name}-data"),
+            "PROOFSTREAM_DATA_DIR": str(self.data),
         }
         if self.plans:  # how this life is to end
             environment["PROOFSTREAM_TEST_CRASH_AT"] = self.plans.pop(0)

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from aiokafka.errors import KafkaError
+
 from streams.intake import Context
 from streams.settings import Settings
 from streams.transport.topics import ensure_topics
@@ -31,8 +33,13 @@ class Trial:
     context: Context
 
     async def contents(self) -> Contents:
-        """Read all topics."""
-        return await read_all(self.system.bootstrap, self.system.prefix)
+        """Read all topics, as soon as Kafka lets it."""
+        async with asyncio.timeout(90):
+            while True:
+                try:
+                    return await read_all(self.system.bootstrap, self.system.prefix)
+                except (KafkaError, OSError):
+                    await asyncio.sleep(0.5)
 
     async def left(self) -> int:
         """Count the operations that are begun and whose last verdict has not been said: what there is left to do."""

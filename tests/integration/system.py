@@ -196,7 +196,7 @@ async def running_system(bootstrap: str, prefix: str, directory: Path, kind: str
             "PROOFSTREAM_DATA_DIR": str(directory / "data"),
             "PROOFSTREAM_HEALTH_FILE": str(directory / "healthy"),
         }
-        kafka = AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all")
+        kafka = AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all", enable_idempotence=kind == "kafka")
         await kafka.start()
         system = System(bootstrap, prefix, directory, environment, kafka, shop, account)
         try:

@@ -177,7 +177,8 @@ def seen_before(row: Row, source: Source) -> bool:
     """Tell whether a forwarded record was applied already, and note it where it was not.
 
     Intake forwards a record again after a crash between its output and its commit. A case keeps the highest source
-    offset it has applied for each source partition; what is at or below it is a re-forward, and no repeat.
+    offset it has applied for each source partition; what is at or below it is a re-forward, and no repeat. A record
+    that was put back after a repair comes in any order and perhaps twice, so it is a stream of its own.
     """
     if source.offset <= row.sources.get(source.stream, -1):
         return True

@@ -14,6 +14,7 @@ from streams.intake import Context, refused
 from streams.messages import CaseMessage, MalformedMessage, Source, decode_case_message
 from streams.outputs import Output
 from streams.records import Record
+from streams.requeued import RequeuedHeaderError, as_requeued, first_place
 
 
 @dataclass(slots=True)
@@ -58,6 +59,9 @@ def fold(records: Iterable[Record], read_row: Callable[[bytes], bytes | None], c
         except MalformedMessage as error:
             folded.outputs.append(refused(record, "decide", "malformed_message", str(error), now))
             continue
+        except RequeuedHeaderError as error:
+            folded.outputs.append(refused(record, "decide", error.class_, str(error), now))
+            continue
         if opened.row is not None and record.offset <= opened.row.position:
             continue
         origin = Source(record.topic, record.partition, record.offset)
@@ -86,7 +90,8 @@ def _read(record: Record) -> tuple[bytes, CaseMessage]:
         record.key.decode()
     except UnicodeDecodeError:
         raise MalformedMessage("the record's key is no text") from None
-    return record.key, decode_case_message(record.value)
+    message = decode_case_message(record.value)
+    return record.key, message if first_place(record.topic, record.headers) is None else as_requeued(message)
 
 
 def _decide(key: bytes, row: Row | None, message: CaseMessage, origin: Source, context: Context) -> Decision:

@@ -5,6 +5,7 @@ the record and the rule.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,17 +18,19 @@ from contracts.instants import parse_instant, to_rfc3339
 from contracts.model import Contract
 from contracts.paths import MISSING, parse_path, resolve
 from streams.cases import case_key, registration_key
-from streams.messages import Events, Intent, Source, Submission, describe
+from streams.messages import Events, Intent, Submission, describe
 from streams.outputs import Ignored, Output, Refused, Stage, ToCase
 from streams.policy import Policy
-from streams.records import Record, header
+from streams.records import Record
 from streams.registration import pack_record
+from streams.requeued import REQUEUED_HEADER, RequeuedHeaderError, source_of
 from verifiers.connections import Connections
 from verifiers.events import Delivery, DeliveryError, Event
 from verifiers.providers import providers
 
 CONNECTION_HEADER = "connection_id"
 ARRIVED_HEADER = "arrived_at"
+_OWN_HEADERS = frozenset((CONNECTION_HEADER, ARRIVED_HEADER))
 MAX_OPERATION_BYTES = 256 * 1024
 Take = Callable[["Record", "Context", int], list[Output]]
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -86,6 +89,7 @@ def refused(record: Record, stage: Stage, class_: str, reason: str, now: int) ->
         record.offset,
         stage,
         now,
+        record.timestamp,
     )
 
 
@@ -116,7 +120,7 @@ def take_operation(record: Record, context: Context, now: int) -> list[Output]:
     """
     try:
         return [_submission(record, context, now)]
-    except _Refusal as refusal:
+    except (_Refusal, RequeuedHeaderError) as refusal:
         return [refused(record, "intake", refusal.class_, str(refusal), now)]
 
 
@@ -146,7 +150,7 @@ def _submission(record: Record, context: Context, now: int) -> ToCase:
         registration_key(published.operation_id),
         Submission(
             at=now,
-            source=Source(record.topic, record.partition, record.offset),
+            source=source_of(record),
             operation_id=published.operation_id,
             intent=Intent(contract.id, contract.version, connection.id, published.created_at, created_ms, inputs),
             version_given=published.contract_version is not None,
@@ -158,7 +162,8 @@ def _submission(record: Record, context: Context, now: int) -> ToCase:
 
 
 def _size(record: Record) -> int:
-    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
+    # What was put back has a header more than what was published.
+    headers = sum(len(name) + len(value or b"") for name, value in record.headers if name != REQUEUED_HEADER)
     return len(record.key or b"") + len(record.value or b"") + headers
 
 
@@ -235,18 +240,13 @@ def take_delivery(record: Record, context: Context, now: int) -> list[Output]:
     """
     try:
         return _events(record, context, now)
-    except (_Refusal, DeliveryError) as refusal:
+    except (_Refusal, DeliveryError, RequeuedHeaderError) as refusal:
         return [refused(record, "intake", refusal.class_, str(refusal), now)]
 
 
 def _events(record: Record, context: Context, now: int) -> list[Output]:
-    for ours in (CONNECTION_HEADER, ARRIVED_HEADER):
-        if sum(one.lower() == ours for one, _ in record.headers) > 1:
-            raise _Refusal(
-                "ambiguous_header",
-                f"there are several Kafka headers `{ours}`: the gateway's own, and what a sender may have slipped in",
-            )
-    name = header(record, CONNECTION_HEADER)
+    headers = _headers(record)
+    name = headers.get(CONNECTION_HEADER)
     connection = context.connections.get(name) if name is not None else None
     if connection is None:
         raise _Refusal(
@@ -256,14 +256,14 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
     if record.value is None:
         raise _Refusal("not_json", "the record has no value")
     provider = providers()[connection.provider]
-    delivery = Delivery(connection.id, _http_headers(record), record.value)
+    delivery = Delivery(connection.id, headers, record.value)
     provider.authenticate(delivery, connection)
     document = _parse_body(record.value)
     event_type = provider.event_type(delivery, document)
     listening = context.catalogue.listening_to(provider.name).get(event_type, ())
     if not listening or event_type not in provider.carried:
         return [Ignored(event_type)]
-    arrived_ms = _arrived_ms(record, now)
+    arrived_ms = _arrived_ms(headers.get(ARRIVED_HEADER), record, now)
     cases: dict[str, list[Event]] = {}
     for event in provider.normalise(delivery, document):
         keys = {
@@ -280,7 +280,7 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
             )
         for key in sorted(keys):
             cases.setdefault(key, []).append(event)
-    source = Source(record.topic, record.partition, record.offset)
+    source = source_of(record)
     return [ToCase(key, Events(now, source, arrived_ms, events)) for key, events in cases.items()]
 
 
@@ -294,14 +294,33 @@ def _parse_body(body: bytes) -> Mapping[str, Any]:
     return document
 
 
-def _http_headers(record: Record) -> dict[str, str]:
-    # HTTP headers are bytes without a declared encoding; latin-1 keeps each of them (RFC 9110, section 5.5).
-    return {name.lower(): value.decode("latin-1") for name, value in record.headers if value is not None}
+def _headers(record: Record) -> dict[str, str]:
+    """Return a delivery's headers, the gateway's own and those of HTTP, names in lower case.
+
+    HTTP headers are bytes without a declared encoding; latin-1 keeps each of them (RFC 9110, section 5.5).
+    """
+    headers: dict[str, str] = {}
+    own: set[str] = set()
+    for given, value in record.headers:
+        name = given.lower()
+        if name not in _OWN_HEADERS:
+            if value is not None:
+                headers[name] = value.decode("latin-1")
+            continue
+        if name in own:
+            raise _Refusal(
+                "ambiguous_header",
+                f"there are several Kafka headers `{name}`: the gateway's own, and what a sender may have slipped in",
+            )
+        own.add(name)
+        if value is not None:
+            with suppress(UnicodeDecodeError):
+                headers[name] = value.decode()
+    return headers
 
 
-def _arrived_ms(record: Record, now: int) -> int:
+def _arrived_ms(text: str | None, record: Record, now: int) -> int:
     """Return when the delivery reached the gateway: its header, else the record's own time; never after now."""
-    text = header(record, ARRIVED_HEADER)
     if text is None:
         arrived = record.timestamp if record.timestamp > 0 else now
     else:

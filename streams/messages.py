@@ -26,16 +26,25 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a forwarded record came from: what tells a record forwarded twice from one that was published twice."""
+    """Where a forwarded record came from: what tells a record forwarded twice from one that was published twice.
+
+    ``requeued``: it was a dead letter and was put back, so it no longer comes in the order of its partition.
+    """
 
     topic: str
     partition: Count
     offset: Count
+    requeued: bool = False
 
     @property
     def stream(self) -> str:
-        """The source partition."""
-        return f"{self.topic}/{self.partition}"
+        """What the offsets rise in: the source partition; for a record that was put back, that record alone."""
+        return self.place if self.requeued else f"{self.topic}/{self.partition}"
+
+    @property
+    def place(self) -> str:
+        """The record's place as text."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
 
 
 @with_config(_STRICT)

@@ -46,7 +46,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A record that cannot be processed: a word, a sentence, and, where it is not the record at hand, the original."""
+    """A record that cannot be processed: a word, a sentence, and, where it is not the record at hand, the original.
+
+    ``timestamp``: the record's own, in milliseconds, where it is known and means something.
+    """
 
     class_: DeadLetterClass
     reason: str
@@ -58,6 +61,7 @@ class Refused:
     offset: int
     stage: Stage
     at: int
+    timestamp: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,8 @@ def _dead_letter(refused: Refused) -> OutRecord:
 
 
 def _refusal(refused: Refused) -> Headers:
-    """Say why a record was refused, in headers beside its own, so that its value stays as it came."""
+    """Say why a record was refused, in headers behind its own, so that its value stays as it came."""
+    timestamp = () if refused.timestamp is None else (("dead_letter_timestamp", str(refused.timestamp).encode()),)
     return (
         ("dead_letter_stage", refused.stage.encode()),
         ("dead_letter_class", refused.class_.encode()),
@@ -90,5 +91,6 @@ def _refusal(refused: Refused) -> Headers:
         ("dead_letter_topic", refused.topic.encode()),
         ("dead_letter_partition", str(refused.partition).encode()),
         ("dead_letter_offset", str(refused.offset).encode()),
+        *timestamp,
         ("dead_letter_at", to_rfc3339(refused.at).encode()),
     )

@@ -47,12 +47,10 @@ def register(
     assert isinstance(row, Registration)  # noqa: S101 - the key says so
     if seen_before(row, message.source):
         return row, []
-    if (changed := _changed(row.intent, message)) is not None:
-        return row, [_refuse(message, "intent_changed", changed)]
-    for path, value in message.action.items():
-        if path in row.action and row.action[path] != value:
-            sentence = f"{path} was {row.action[path]!r} when the operation was first published, and is {value!r} now"
-            return row, [_refuse(message, "action_changed", sentence)]
+    if (refusal := _refusal(row, message)) is not None:
+        if message.source.requeued:  # whoever puts it back once more is to see it refused once more
+            del row.sources[message.source.stream]
+        return row, [refusal]
     row.action = {**row.action, **message.action}
     return row, [_hand_over(row, message, origin)]
 
@@ -60,6 +58,17 @@ def register(
 def _hand_over(row: Registration, message: Submission, origin: Source) -> Output:
     start = Start(message.at, origin, message.operation_id, row.intent, dict(row.action))
     return ToCase(row.case_key, start)
+
+
+def _refusal(row: Registration, message: Submission) -> Refused | None:
+    """Refuse an operation that is not what it was registered as."""
+    if (changed := _changed(row.intent, message)) is not None:
+        return _refuse(message, "intent_changed", changed)
+    for path, value in message.action.items():
+        if path in row.action and row.action[path] != value:
+            sentence = f"{path} was {row.action[path]!r} when the operation was first published, and is {value!r} now"
+            return _refuse(message, "action_changed", sentence)
+    return None
 
 
 def _changed(known: Intent, message: Submission) -> str | None:

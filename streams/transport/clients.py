@@ -6,12 +6,15 @@ from contextlib import asynccontextmanager
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
 from streams.settings import Settings
+from streams.transport.topics import MAX_REQUEST_BYTES
 
 
 @asynccontextmanager
 async def producer(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
     """Open a producer whose sends are acknowledged by all replicas in sync."""
-    client = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
+    client = AIOKafkaProducer(
+        bootstrap_servers=settings.bootstrap_servers, acks="all", max_request_size=MAX_REQUEST_BYTES
+    )
     try:
         await client.start()
         yield client

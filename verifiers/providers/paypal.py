@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -17,7 +16,10 @@ from verifiers.events import Delivery, DeliveryError, Event
 from verifiers.providers import Provider, checked_instant
 from verifiers.reads import Unauthorised
 
-_CAPTURE_PATH = re.compile(r"^/v2/payments/captures/([^/]+)$")
+# A link to a capture, by its path: the host and what follows the path make no difference.
+_CAPTURE_LINK = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?(?://[^/?#\s\[\]]*)?/v2/payments/captures/([^/?#\s]+)(?:\?[^#]*)?(?:#.*)?"
+)
 _RENEW_BEFORE_S = 60.0
 _LONGEST_LIFE_S = 86_400.0
 _UNAUTHORIZED = 401
@@ -149,13 +151,9 @@ def _capture_id(resource: Mapping[str, Any]) -> str | None:
     """Find the capture by the path of the ``up`` link. Never by host: real events carried internal ones."""
     links = resource.get("links")
     for link in links if isinstance(links, list) else []:
-        if isinstance(link, Mapping) and link.get("rel") == "up" and isinstance(link.get("href"), str):
-            try:
-                found = _CAPTURE_PATH.match(urlsplit(link["href"]).path)
-            except ValueError:
-                continue
-            if found:
-                return found[1]
+        href = link.get("href") if isinstance(link, Mapping) and link.get("rel") == "up" else None
+        if isinstance(href, str) and (found := _CAPTURE_LINK.fullmatch(href)):
+            return found[1]
     return None
 
 

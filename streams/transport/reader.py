@@ -1,0 +1,120 @@
+"""Topics as they are now, for the commands that a person gives: read once to the end, or one record by its place."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaTimeoutError
+
+from streams.settings import Settings
+
+_POLL_MS = 200
+_PATIENCE_S = 30.0
+
+
+class Reader:
+    """Reads without a group and without committing.
+
+    The ends of partitions are those that fetches tell: the embedded broker answers wrong ones when it is asked.
+    """
+
+    def __init__(self, client: AIOKafkaConsumer) -> None:
+        self._client = client
+
+    async def scan(self, topic: str, beginnings: Mapping[int, int] | None = None) -> AsyncIterator[ConsumerRecord]:
+        """Yield what a topic holds now, in order within each partition.
+
+        Args:
+            topic: its full name.
+            beginnings: partition → the offset to begin at, other partitions are left out; all from their beginning if
+                None.
+
+        Raises:
+            LookupError: there is no such topic.
+            aiokafka.errors.KafkaTimeoutError: Kafka stopped answering on the way.
+        """
+        partitions = await self._partitions(topic)
+        wanted = [one for one in partitions if beginnings is None or one.partition in beginnings]
+        self._client.assign(wanted)
+        if beginnings is None:
+            await self._client.seek_to_beginning()
+        else:
+            for one in wanted:
+                self._client.seek(one, beginnings[one.partition])
+        ends: dict[TopicPartition, int] = {}
+        left = set(wanted)
+        patience = _Patience(topic)
+        while left:
+            fetched = await self._client.getmany(timeout_ms=_POLL_MS)
+            patience.check(progress=bool(fetched))
+            for one in wanted:
+                if one not in ends and (end := self._client.highwater(one)) is not None:
+                    ends[one] = end
+            for one, records in fetched.items():
+                for record in records:
+                    if record.offset < ends[one]:
+                        yield record
+            for one in left & ends.keys():
+                if await self._client.position(one) >= ends[one]:
+                    left.discard(one)
+
+    async def read(self, topic: str, partition: int, offset: int) -> ConsumerRecord | None:
+        """Return one record, None where it is not there any more, or not yet.
+
+        Raises:
+            LookupError: there is no such topic.
+            aiokafka.errors.KafkaTimeoutError: Kafka does not answer.
+        """
+        place = TopicPartition(topic, partition)
+        if place not in await self._partitions(topic):
+            return None
+        self._client.assign([place])
+        self._client.seek(place, offset)
+        patience = _Patience(topic)
+        while True:
+            fetched = await self._client.getmany(timeout_ms=_POLL_MS, max_records=1)
+            patience.check(progress=False)
+            for record in fetched.get(place, ()):
+                return record if record.offset == offset else None
+            end = self._client.highwater(place)
+            if end is not None and offset >= end:
+                return None
+
+    async def _partitions(self, topic: str) -> list[TopicPartition]:
+        # Never ask for a missing topic's metadata: a broker with auto-creation would make it.
+        if topic not in await self._client.topics():
+            raise LookupError(f"there is no topic {topic}: a worker creates it when it starts")
+        await self._client.beginning_offsets([TopicPartition(topic, 0)])  # makes the client know the topic
+        return [TopicPartition(topic, one) for one in sorted(self._client.partitions_for_topic(topic) or ())]
+
+
+class _Patience:
+    """Ends a reading that gets nowhere."""
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._since = asyncio.get_running_loop().time()
+
+    def check(self, *, progress: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        if progress:
+            self._since = now
+        elif now > self._since + _PATIENCE_S:
+            raise KafkaTimeoutError(f"the topic {self._topic} could not be read to its end")
+
+
+@asynccontextmanager
+async def open_reader(settings: Settings) -> AsyncIterator[Reader]:
+    """Open a reader of topics."""
+    client = AIOKafkaConsumer(
+        bootstrap_servers=settings.bootstrap_servers,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=100,
+    )
+    try:
+        await client.start()
+        yield Reader(client)
+    finally:
+        await client.stop()

@@ -44,6 +44,8 @@ def _stream(retention_days: int) -> TopicSpec:
 
 
 _COMPACTED = TopicSpec("compact", {"delete.retention.ms": str(7 * _DAY_MS)})
+# A stale record, and the right one that it hides, must both be there when the next recovery compares them.
+_CHANGELOG = TopicSpec("compact", {**_COMPACTED.config, "min.compaction.lag.ms": str(_DAY_MS)})
 
 SPECS: Final[Mapping[str, TopicSpec]] = {
     OPERATIONS: _stream(30),
@@ -68,7 +70,7 @@ async def ensure_topics(settings: Settings) -> None:
         aiokafka.errors.KafkaError: Kafka cannot be reached, or refuses.
     """
     wanted = {settings.topic(name): spec for name, spec in SPECS.items()}
-    wanted[settings.changelog_topic] = _COMPACTED
+    wanted[settings.changelog_topic] = _CHANGELOG
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers, client_id=settings.app_id)
     try:
         await admin.start()

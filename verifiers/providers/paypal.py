@@ -18,7 +18,7 @@ from verifiers.reads import Unauthorised
 
 # A link to a capture, by its path: the host and what follows the path make no difference.
 _CAPTURE_LINK = re.compile(
-    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?(?://[^/?#\s\[\]]*)?/v2/payments/captures/([^/?#\s]+)(?:\?[^#]*)?(?:#.*)?"
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?(?://(?:\[[^\]/?#\s]*\]|[^/?#\s\[\]])*)?/v2/payments/captures/([^/?#\s]+)(?:\?[^#]*)?(?:#.*)?"
 )
 _RENEW_BEFORE_S = 60.0
 _LONGEST_LIFE_S = 86_400.0

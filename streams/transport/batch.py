@@ -156,6 +156,13 @@ class BatchConsumer(driver.Consumer):
     async def _hand_over(self, message: Message) -> None:
         await self.wait_first(self.callback(message), self.suspend_flow.wait())
 
+    def on_buffer_full(self, tp: TP) -> None:
+        """Go on fetching: a stream's queue that is full holds the next batch up by itself.
+
+        Faust stops to fetch a partition whose stream's queue fills, and never begins again where it empties that queue
+        itself, when it resumes the streams.
+        """
+
     async def perform_seek(self) -> None:
         """Go to the committed offset of every source partition, and to the beginning of one that has none.
 

@@ -179,3 +179,10 @@ async def test_a_partition_without_a_commit_is_sought_to_its_beginning(
 
     assert consumer.sought == [(PARTITION, 3)]  # type: ignore[attr-defined]
     assert (consumer._read_offset[PARTITION], consumer._read_offset[other]) == (3, 7)
+
+
+async def test_a_partition_whose_streams_queue_fills_is_fetched_all_the_same(consumer: BatchConsumer):
+    consumer._set_active_tps({PARTITION})
+    consumer.on_buffer_full(PARTITION)
+    assert PARTITION in consumer._get_active_partitions()
+    assert consumer._buffered_partitions == set()

@@ -17,8 +17,7 @@ from streams.records import Headers, Record
 from streams.transport.topics import CASES, OPERATIONS, READBACKS
 
 _NAMES: Final = frozenset(
-    f"dead_letter_{name}"
-    for name in ("stage", "class", "reason", "topic", "partition", "offset", "timestamp", "at")
+    f"dead_letter_{name}" for name in ("stage", "class", "reason", "topic", "partition", "offset", "timestamp", "at")
 )
 _CUT: Final = "dead_letter_cut"
 _ID = re.compile(r"([0-9]{1,9})/([0-9]{1,18})")
@@ -90,9 +89,7 @@ def parse_letter(record: Record, topics: Mapping[str, str]) -> Letter | None:
     _, own = _split(record)
     told = {name: (value or b"").decode(errors="replace") for name, value in own}
     try:
-        source = Source(
-            told["dead_letter_topic"], int(told["dead_letter_partition"]), int(told["dead_letter_offset"])
-        )
+        source = Source(told["dead_letter_topic"], int(told["dead_letter_partition"]), int(told["dead_letter_offset"]))
         timestamp = told.get("dead_letter_timestamp")
         return Letter(
             id=LetterId(record.partition, record.offset),

@@ -166,11 +166,11 @@ class BatchConsumer(driver.Consumer):
     async def perform_seek(self) -> None:
         """Go to the committed offset of every source partition, and to the beginning of one that has none.
 
-        Faust leaves a partition without a commit where it is: what was fetched from it and dropped in a rebalance would
-        be lost. What was handed out from there on is handed out again.
+        Faust leaves a partition without a commit where it is, and aiokafka one that is committed at 0: what was fetched
+        from it and dropped in a rebalance would be lost. What was handed out from there on is handed out again.
         """
         committed = {TP(*tp): offset for tp, offset in (await self.seek_to_committed()).items()}
-        places = {tp: offset for tp, offset in committed.items() if offset is not None and offset >= 0}
+        places = {tp: offset for tp, offset in committed.items() if offset is not None and offset > 0}
         self._committed_offset.update(places)
         new = [tp for tp in committed if tp not in places and not self._is_changelog_tp(tp)]
         if new:

@@ -34,29 +34,21 @@ class Reader:
             LookupError: there is no such topic.
             aiokafka.errors.KafkaTimeoutError: Kafka stopped answering on the way.
         """
-        partitions = await self._partitions(topic)
-        wanted = [one for one in partitions if beginnings is None or one.partition in beginnings]
-        self._client.assign(wanted)
-        if beginnings is None:
-            await self._client.seek_to_beginning()
-        else:
-            for one in wanted:
-                self._client.seek(one, beginnings[one.partition])
+        left = await self._begin(topic, beginnings)
         ends: dict[TopicPartition, int] = {}
-        left = set(wanted)
         patience = _Patience(topic)
         while left:
             fetched = await self._client.getmany(timeout_ms=_POLL_MS)
             patience.check(progress=bool(fetched))
-            for one in wanted:
-                if one not in ends and (end := self._client.highwater(one)) is not None:
-                    ends[one] = end
-            for one, records in fetched.items():
-                for record in records:
-                    if record.offset < ends[one]:
+            for one in sorted(left):
+                end = ends.get(one) or self._client.highwater(one)
+                if end is None:
+                    continue  # nothing was fetched from it yet
+                ends[one] = end
+                for record in fetched.get(one, ()):
+                    if record.offset < end:
                         yield record
-            for one in left & ends.keys():
-                if await self._client.position(one) >= ends[one]:
+                if await self._client.position(one) >= end:
                     left.discard(one)
 
     async def read(self, topic: str, partition: int, offset: int) -> ConsumerRecord | None:
@@ -80,6 +72,17 @@ class Reader:
             end = self._client.highwater(place)
             if end is not None and offset >= end:
                 return None
+
+    async def _begin(self, topic: str, beginnings: Mapping[int, int] | None) -> set[TopicPartition]:
+        partitions = await self._partitions(topic)
+        wanted = [one for one in partitions if beginnings is None or one.partition in beginnings]
+        self._client.assign(wanted)
+        if beginnings is None:
+            await self._client.seek_to_beginning()
+        else:
+            for one in wanted:
+                self._client.seek(one, beginnings[one.partition])
+        return set(wanted)
 
     async def _partitions(self, topic: str) -> list[TopicPartition]:
         # Never ask for a missing topic's metadata: a broker with auto-creation would make it.

@@ -162,13 +162,14 @@ async def test_records_that_were_handed_out_are_dropped(consumer: BatchConsumer)
     assert await consumer._follow_on(PARTITION, records[:2]) == []
 
 
+@pytest.mark.parametrize("without", [None, 0])
 async def test_a_partition_without_a_commit_is_sought_to_its_beginning(
-    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch, without: int | None
 ):
     other = TP("source", 1)
 
     async def committed() -> dict[TP, int | None]:
-        return {PARTITION: None, other: 7}
+        return {PARTITION: without, other: 7}
 
     async def earliest(*tps: TP) -> dict[TP, int]:
         return dict.fromkeys(tps, 3)

@@ -16,7 +16,7 @@ import orjson
 from aiokafka.admin import AIOKafkaAdminClient
 
 from benchmarks.contenders.status import State, resident_bytes
-from benchmarks.kafka import Message, Reader, commit_beginnings, create_compacted
+from benchmarks.kafka import Message, Reader, begin_behind_fillers, create_compacted
 from streams.embedded.processes import log_tail, start_child
 from streams.settings import Settings
 from streams.transport.topics import CASES, OPERATIONS, READBACKS, WEBHOOKS, ensure_topics
@@ -88,8 +88,9 @@ class Contender:
         await ensure_topics(self.settings)
         if self.name == "quix":
             await create_compacted(self.bootstrap, self.changelog, PARTITIONS)
-        # Faust leaves partitions without a commit where they happen to be after its recovery, and loses what it passed.
-        await commit_beginnings(
+        # Faust leaves a partition without a commit, or with one at 0, where it happens to be after its recovery, and
+        # loses what it passed.
+        await begin_behind_fillers(
             self.bootstrap, self.settings.app_id, [self.settings.topic(one) for one in SOURCES], PARTITIONS
         )
 

@@ -148,13 +148,16 @@ async def create_compacted(bootstrap: str, topic: str, partitions: int) -> None:
         await admin.close()
 
 
-async def commit_beginnings(bootstrap: str, group: str, topics: Iterable[str], partitions: int) -> None:
-    """Have a group that has no members yet begin at the beginning of topics."""
-    places = [TopicPartition(topic, partition) for topic in topics for partition in range(partitions)]
+async def begin_behind_fillers(bootstrap: str, group: str, topics: Iterable[str], partitions: int) -> None:
+    """Put one record into each partition of topics that are empty, and have a group without members begin behind it."""
+    names = list(topics)
+    for name in names:
+        await publish(bootstrap, name, {partition: [(None, b"", ())] for partition in range(partitions)})
+    places = [TopicPartition(name, partition) for name in names for partition in range(partitions)]
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, group_id=group, enable_auto_commit=False)
     await consumer.start()
     try:
         consumer.assign(places)
-        await consumer.commit(dict.fromkeys(places, 0))
+        await consumer.commit(dict.fromkeys(places, 1))
     finally:
         await consumer.stop()

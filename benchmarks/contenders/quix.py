@@ -58,7 +58,6 @@ def create_app(settings: Settings) -> Application:
         broker_address=settings.bootstrap_servers,
         consumer_group=settings.app_id,
         auto_offset_reset="earliest",
-        commit_interval=settings.commit_interval_s,
         state_dir=settings.data_dir / "state",
         loglevel="WARNING",
         auto_create_topics=True,

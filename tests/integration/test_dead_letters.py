@@ -128,9 +128,10 @@ async def test_letters_are_put_back_after_a_fix_in_any_order_and_twice_without_h
     add_connection(system, "later")
     worker = await restart(system, worker)
     ids = [one["id"] for one in found]
-    for given in (reversed(ids), ids, [ids[1], ids[1]]):
-        requeued = await dead_letters(system, "requeue", *given)
+    two_people = (dead_letters(system, "requeue", *given) for given in (reversed(ids), ids))
+    for requeued in await asyncio.gather(*two_people):
         assert requeued.code == 0, requeued.err
+        assert len(requeued.out.splitlines()) == 3
     assert all(one["put_back"] for one in await letters(system, 3))
     nothing = await dead_letters(system, "requeue", "--all", "--yes")
     assert (nothing.code, nothing.out) == (0, "")
@@ -190,6 +191,9 @@ async def test_a_message_that_a_case_refused_is_put_back_behind_later_ones_of_it
 
 
 async def test_what_is_refused_again_is_a_new_letter_and_what_cannot_go_back_is_named(system: System):
+    early = await dead_letters(system, "list")
+    assert early.code == 1
+    assert early.err.startswith(f"Error: there is no topic {system.prefix}dead-letters")
     await system.start_worker()
     asked = operation_of(1, shopify.Refund(1, 1, "42.50", datetime.now(UTC)), "nowhere")
     await system.publish("operations", orjson.dumps(asked), b"op-1")

@@ -21,6 +21,7 @@ class Reader:
 
     def __init__(self, client: AIOKafkaConsumer) -> None:
         self._client = client
+        self._known: dict[str, list[TopicPartition]] = {}
 
     async def scan(self, topic: str, beginnings: Mapping[int, int] | None = None) -> AsyncIterator[ConsumerRecord]:
         """Yield what a topic holds now, in order within each partition.
@@ -85,11 +86,14 @@ class Reader:
         return set(wanted)
 
     async def _partitions(self, topic: str) -> list[TopicPartition]:
-        # Never ask for a missing topic's metadata: a broker with auto-creation would make it.
-        if topic not in await self._client.topics():
-            raise LookupError(f"there is no topic {topic}: a worker creates it when it starts")
-        await self._client.beginning_offsets([TopicPartition(topic, 0)])  # makes the client know the topic
-        return [TopicPartition(topic, one) for one in sorted(self._client.partitions_for_topic(topic) or ())]
+        if topic not in self._known:
+            # Never ask for a missing topic's metadata: a broker with auto-creation would make it.
+            if topic not in await self._client.topics():
+                raise LookupError(f"there is no topic {topic}: a worker creates it when it starts")
+            await self._client.beginning_offsets([TopicPartition(topic, 0)])  # makes the client know the topic
+            partitions = self._client.partitions_for_topic(topic) or ()
+            self._known[topic] = [TopicPartition(topic, one) for one in sorted(partitions)]
+        return self._known[topic]
 
 
 class _Patience:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from casework import CAPTURE_KEY, CONTEXT, ORDER_KEY, SECOND, T0, CaseWork, Rec, refunded, start, submission
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.cases import Case, decode_row, encode_row
@@ -223,6 +223,7 @@ def counts(case: Case) -> dict[str, int]:
     return {name: one.deliveries for name, one in case.ledger.items()}
 
 
+@settings(deadline=None)
 @given(
     refunds=st.lists(st.integers(1, 3), min_size=1, max_size=5),
     others=st.lists(st.integers(1, 4), min_size=1, max_size=3),

@@ -94,8 +94,10 @@ class BatchConsumer(driver.Consumer):
                         await self.perform_seek()
                     elif records:
                         await self._hand_out(records, active)
+                    elif self.app.in_recovery:
+                        await self._seek_changelogs()
                 except IllegalStateError:  # a partition was taken away in this moment
-                    self._resumed = True
+                    self._resumed = not self.app.in_recovery
         except asyncio.CancelledError:
             if not self.transport.app.should_stop:
                 raise
@@ -181,6 +183,18 @@ class BatchConsumer(driver.Consumer):
         self._read_offset.update(places)
         for tp in places:
             self._handed_out.pop(tp, None)
+
+    async def _seek_changelogs(self) -> None:
+        """Go to where recovery is in the changelog partitions that it still waits for.
+
+        Faust seeks them once, when recovery begins. A fetch that was under way then may bring their records before the
+        flow is on, and what is dropped does not come again: recovery would wait for ever.
+        """
+        tables: Any = self.app.tables
+        recovery = tables.recovery
+        for tp, left in recovery.active_remaining().items():
+            if left > 0:
+                await self._seek(tp, recovery.active_offsets[tp] + 1)
 
     # -- committing
 

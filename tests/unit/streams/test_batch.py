@@ -4,6 +4,7 @@ from typing import Any
 
 import faust
 import pytest
+from aiokafka.errors import IllegalStateError
 from faust.types import TP, Message
 
 from streams.transport.batch import BatchConsumer, BatchTransport
@@ -187,3 +188,41 @@ async def test_a_partition_whose_streams_queue_fills_is_fetched_all_the_same(con
     consumer.on_buffer_full(PARTITION)
     assert PARTITION in consumer._get_active_partitions()
     assert consumer._buffered_partitions == set()
+
+
+async def test_a_recovery_that_gets_nothing_goes_back_to_where_it_is(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    behind, done = TP("changelog", 0), TP("changelog", 1)
+
+    async def fetch(_: float) -> Any:
+        consumer._stopped.set()
+        return {}, None
+
+    monkeypatch.setattr(consumer, "_wait_next_records", fetch)
+    recovery: Any = consumer.app.tables.recovery  # type: ignore[attr-defined]
+    recovery.active_highwaters.update({behind: 9, done: 4})
+    recovery.active_offsets.update({behind: 6, done: 4})
+    consumer.app.in_recovery = True
+    await consumer._drain_messages(consumer)
+
+    assert consumer.sought == [(behind, 7)]  # type: ignore[attr-defined]
+
+
+async def test_a_seek_that_fails_in_recovery_drops_no_changelog_record(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    async def fetch(_: float) -> Any:
+        consumer._stopped.set()
+        return {PARTITION: [Record(5)]}, None
+
+    async def taken_away() -> None:
+        raise IllegalStateError("no current assignment")
+
+    monkeypatch.setattr(consumer, "_wait_next_records", fetch)
+    monkeypatch.setattr(consumer, "perform_seek", taken_away)
+    consumer.stop_flow()
+    consumer.app.in_recovery = True
+    await consumer._drain_messages(consumer)
+
+    assert not consumer._resumed

@@ -175,7 +175,13 @@ def decode_case_message(value: bytes | None) -> CaseMessage:
     Raises:
         MalformedMessage: it is none; the sentence names the first field that is wrong.
     """
-    return _decode(_CASE_MESSAGE, value)
+    message = _decode(_CASE_MESSAGE, value)
+    if not isinstance(message, Events | Tick):  # the others hold values of any kind, and a row must be able to, too
+        try:
+            orjson.dumps(message)
+        except TypeError as error:
+            raise MalformedMessage(f"a value cannot be kept: {error}") from None
+    return message
 
 
 def decode_read_request(value: bytes | None) -> ReadRequest:

@@ -74,6 +74,11 @@ class _Process(faust.Worker):
     def _setup_logging(self) -> None:
         """Leave logging as it is set up already."""
 
+    async def on_first_start(self) -> None:
+        """Tell the app that its event loop runs, as Faust's own command line would."""
+        await super().on_first_start()
+        self.app.on_worker_init.send()
+
     async def on_startup_finished(self) -> None:
         """Say that the worker works: tables are recovered, partitions assigned."""
         _log.info("ready")

@@ -252,6 +252,22 @@ class BatchConsumer(driver.Consumer):
                 self._behind.discard(tp)
         return not self._behind or monotonic() > self._behind_since + _PATIENCE_S
 
+    def unfinished(self) -> set[TopicPartition]:
+        """Return the source partitions in which something is to be fetched, or to be done with.
+
+        A partition whose last offset is the marker of a transaction is finished, though its end is behind the commit.
+        """
+        try:
+            tps = [tp for tp in self.assignment() if tp.topic in self.transport.batched]
+            return {TopicPartition(*tp) for tp in tps if self._handed_out.get(tp) or self._is_behind(tp)}
+        except (ConsumerNotStarted, IllegalStateError):
+            return set()
+
+    def _is_behind(self, tp: TP) -> bool:
+        thread: Any = self._thread
+        state = thread._ensure_consumer()._subscription.subscription.assignment.state_value(TopicPartition(*tp))  # noqa: SLF001
+        return not state.has_valid_position or state.highwater is None or state.position < state.highwater
+
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Forget what was handed out: its new owner starts from the committed offset."""
         await super().on_partitions_revoked(revoked)
@@ -271,15 +287,10 @@ class BatchTransport(driver.Transport):
         self.fetch_max_wait_ms = 500
         self.true_ends: TrueEnds | None = None
 
-    def owned(self) -> set[TopicPartition]:
-        """Return the partitions of the batched topics that are assigned to this worker, none before the first time."""
+    def unfinished(self) -> set[TopicPartition]:
+        """Return the partitions assigned to this worker in which something is to be fetched, or to be done with."""
         consumer = self.app.consumer
-        if not isinstance(consumer, BatchConsumer) or not consumer.started:
-            return set()
-        try:
-            return {TopicPartition(*tp) for tp in consumer.assignment() if tp.topic in self.batched}
-        except ConsumerNotStarted:
-            return set()
+        return consumer.unfinished() if isinstance(consumer, BatchConsumer) and consumer.started else set()
 
     def adapt(self, *, fetch_max_wait_ms: int, true_ends: TrueEnds) -> None:
         """Adapt to a broker that wakes no waiting fetch and answers wrong ends of partitions."""

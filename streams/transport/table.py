@@ -131,7 +131,7 @@ class CaseTable:
                     continue
                 rows.pop(key, None)
                 if position is not None:
-                    deleted[key] = position
+                    deleted[key] = max(position, deleted.get(key, -1))
             elif (known is not None and position_of(value) < position_of(known)) or (
                 deleted and position_of(value) <= deleted.get(key, -1)
             ):

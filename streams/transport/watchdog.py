@@ -32,15 +32,15 @@ class Stalled(RuntimeError):
 class Look:
     """What the worker looks like at one moment.
 
-    ``recovered`` counts the changelog records taken in. ``owned`` are its partitions of the topics that it works off.
-    ``delivery`` names the oldest delivery to Kafka that is under way.
+    ``recovered`` counts the changelog records taken in. ``unfinished`` are its partitions in which there is something
+    to do. ``delivery`` names the oldest delivery to Kafka that is under way.
     """
 
     generation: int
     rebalancing: bool
     recovering: bool
     recovered: int
-    owned: Collection[TopicPartition]
+    unfinished: Collection[TopicPartition]
     delivery: int | None
 
 
@@ -83,7 +83,7 @@ class Patience:
         elif offsets is not None and look.recovering:
             watched["the recovery of the table has not moved"] = look.recovered
         elif offsets is not None:
-            for partition in look.owned:
+            for partition in look.unfinished:
                 place = offsets.places.get(partition)
                 if place is not None and offsets.ends.get(partition, 0) > place:
                     name = f"{partition.topic}/{partition.partition}"
@@ -134,7 +134,7 @@ class Watchdog:
         while True:
             await asyncio.sleep(self._between_s)
             seen, beats = look(), self._beats
-            offsets = await self._kafka.offsets(seen.owned) if self._kafka is not None else Offsets({}, {})
+            offsets = await self._kafka.offsets(seen.unfinished) if self._kafka is not None else Offsets({}, {})
             now = monotonic()
             stalled = self._patience.judge(seen, beats, offsets, now - before)
             before = now

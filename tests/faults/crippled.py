@@ -103,6 +103,15 @@ def without_a_lease() -> None:
     CaseTable._check_alone = check_alone  # type: ignore[method-assign]
 
 
+def without_moving() -> None:
+    """A stage waits for something that never comes."""
+
+    async def deliver(self: Outbox, outputs: Iterable[Any], stage: str) -> None:
+        await asyncio.Event().wait()
+
+    Outbox.deliver = deliver  # type: ignore[method-assign]
+
+
 GUARDS = {
     guard.__name__: guard
     for guard in (
@@ -112,6 +121,7 @@ GUARDS = {
         without_awaiting_state,
         without_ending_on_errors,
         without_a_lease,
+        without_moving,
     )
 }
 

@@ -7,7 +7,7 @@ from aiokafka import TopicPartition
 from streams.transport.watchdog import Look, Offsets, Patience
 
 CASES = TopicPartition("cases", 3)
-QUIET = Look(generation=1, rebalancing=False, recovering=False, recovered=0, owned=[CASES], delivery=None)
+QUIET = Look(generation=1, rebalancing=False, recovering=False, recovered=0, unfinished=[CASES], delivery=None)
 WORKED_OFF = Offsets({CASES: 7}, {CASES: 7})
 WAITING = Offsets({CASES: 7}, {CASES: 9})
 
@@ -50,7 +50,7 @@ def test_a_commit_or_an_empty_backlog_starts_the_time_again() -> None:
 
 
 def test_a_partition_of_somebody_else_is_not_watched() -> None:
-    assert Watched().after(100, replace(QUIET, owned=[]), WAITING) is None
+    assert Watched().after(100, replace(QUIET, unfinished=[]), WAITING) is None
 
 
 def test_while_kafka_does_not_answer_nothing_of_kafka_stands_still() -> None:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import MessageSizeTooLargeError
 
 from streams.clock import clock_ms
 from streams.dead_letters.letter import Contents, Letter, contents_of
@@ -86,14 +87,18 @@ class Desk:
         """Put the record of a letter back where it came from, and mark the letter.
 
         Raises:
-            CannotPutBackError: see :meth:`plain_topic` and :meth:`whole`.
+            CannotPutBackError: see :meth:`plain_topic` and :meth:`whole`; or the topic takes no record of its size.
             LookupError: the letter has gone since it was found.
             aiokafka.errors.KafkaError: Kafka did not take it.
         """
         plain, source = self.plain_topic(letter), letter.source
         contents = await self.whole(letter)
         headers = headers_of(letter, contents, plain)
-        to = await _send(kafka, source.topic, source.partition, Contents(contents.key, contents.value, headers))
+        try:
+            to = await _send(kafka, source.topic, source.partition, Contents(contents.key, contents.value, headers))
+        except MessageSizeTooLargeError:  # it was compressed when it was published, and is not now
+            size = len(contents.value or b"")
+            raise CannotPutBackError(f"its value has {size} bytes, more than the topic {source.topic} takes") from None
         mark = PutBack(letter.id, clock_ms(), to.place)
         await _send(kafka, self.dead_letters, letter.id.partition, Contents(None, None, mark_headers(mark)))
         return mark

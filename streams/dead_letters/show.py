@@ -1,5 +1,6 @@
 """Dead letters as text. What a sender wrote is shown so that it cannot steer the terminal."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +11,7 @@ from streams.dead_letters.letter import Contents, Letter
 from streams.dead_letters.requeue import PutBack
 
 _HEX_WIDTH = 16
+_JSON_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
 def line_of(letter: Letter, put_back: PutBack | None) -> str:
@@ -76,13 +78,32 @@ def value_text(value: bytes | None) -> str:
     if value is None:
         return "(null)"
     try:
-        return printable(orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2).decode())
+        orjson.loads(value)
+        return printable(_indented(value.decode()))
     except orjson.JSONDecodeError:
         pass
     try:
         return printable(value.decode())
     except UnicodeDecodeError:
         return "\n".join(_hex_lines(value))
+
+
+def _indented(json: str) -> str:
+    """Break JSON into lines. All of it stays as it was written: 42.50, an id above 2^64, a member there twice."""
+    lines, depth = [""], 0
+    for piece in _JSON_PIECE.findall(json):
+        if piece in ("]", "}"):
+            depth -= 1
+            if lines[-1].strip():
+                lines.append("  " * depth)
+            else:  # nothing stands between it and its beginning
+                lines.pop()
+        lines[-1] += ": " if piece == ":" else piece
+        if piece in ("[", "{"):
+            depth += 1
+        if piece in ("[", "{", ","):
+            lines.append("  " * depth)
+    return "\n".join(lines)
 
 
 def printable(text: str) -> str:

@@ -100,12 +100,12 @@ async def test_connections_to_kafka_break_again_and_again(trial: Trial, networks
 
 async def test_the_network_to_kafka_is_slow(trial: Trial, networks: list[Network]):
     [network, _] = networks
-    network.delay_s = 0.15
+    network.delay_s = 0.1
     worker = await trial.fleet.join()
     await worker.ready()
 
     async with steady_work(trial):
-        await asyncio.sleep(4)
+        await asyncio.sleep(3)
 
     assert await trial.verify() == []
     assert worker.ends == []
@@ -129,7 +129,7 @@ async def test_kafka_takes_records_but_its_answers_are_lost(trial: Trial, networ
     assert worker.ends == []
 
 
-@pytest.mark.parametrize("directions", [BOTH, ("answers",), ("requests",)], ids="+".join)
+@pytest.mark.parametrize("directions", [BOTH, ("answers",)], ids="+".join)
 async def test_a_worker_does_not_hear_from_kafka_for_longer_than_its_session(
     trial: Trial, networks: list[Network], directions: tuple[Direction, ...]
 ):

@@ -1,5 +1,6 @@
 """Letters as text."""
 
+import pytest
 from letters import AT, TOPICS, refusal, written
 
 from streams.dead_letters.letter import Letter, LetterId, contents_of, parse_letter
@@ -93,3 +94,20 @@ def test_nothing_that_a_sender_wrote_steers_the_terminal():
     letter, contents = letter_of(refused), contents_of(written(refused))
     assert "\n" not in line_of(letter, None)
     assert "\x1b" not in line_of(letter, None) + page_of(letter, contents, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (b'{"amount":42.50,"id":99999999999999999999}', '{\n  "amount": 42.50,\n  "id": 99999999999999999999\n}'),
+        (b'{"a":"1, {2}: \\"", "a" : [] }', '{\n  "a": "1, {2}: \\"",\n  "a": []\n}'),
+        (b"[{}, [1,\n2]]", "[\n  {},\n  [\n    1,\n    2\n  ]\n]"),
+    ],
+)
+def test_json_is_indented_and_nothing_in_it_is_written_otherwise(value: bytes, shown: str):
+    assert value_text(value) == shown
+
+
+def test_json_of_any_depth_is_shown():
+    value = b"[" * 300 + b"1" + b"]" * 300
+    assert "".join(value_text(value).split()) == value.decode()

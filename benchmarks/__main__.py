@@ -44,6 +44,7 @@ def main(operations: int, open_: int, quick: bool, only: tuple[str, ...], output
         operations, open_ = 5_000, 20_000
     report = asyncio.run(run(operations, open_, only or NAMES, steady_s=5 if quick else 20))
     show(report, Console())
+    output.mkdir(parents=True, exist_ok=True)
     write(report, output / "benchmarks.json")
     plot(report, output / "benchmarks.svg")
 

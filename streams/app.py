@@ -3,12 +3,13 @@
 ``operations`` and ``webhooks`` → intake → ``cases`` (with the timers' ticks and the readbacks' answers) → decide →
 ``verdicts``, ``reviews``, ``readbacks`` → readback → ``cases``. What cannot be processed → ``dead-letters``.
 
-Every agent works on whole batches and in one order: outputs acknowledged, then state acknowledged, then the offset.
+Every agent works on whole batches, and in one order: outputs acknowledged, then state acknowledged, then the offset.
 An exception never leaves an agent, since Faust would acknowledge the batch and go on: a bad record becomes a dead
 letter, and anything else ends the process.
 """
 
 import asyncio
+from itertools import chain
 
 import faust
 from faust.types import StreamT
@@ -26,7 +27,7 @@ from streams.timers import Alarm, fire
 from streams.transport.batch import BatchSchema, BatchTransport, has_caught_up
 from streams.transport.fatal import fatal
 from streams.transport.faust_settings import faust_settings
-from streams.transport.lanes import Batch, Lanes
+from streams.transport.lanes import Lanes, Unit
 from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox
 from streams.transport.table import CaseTable
@@ -70,22 +71,25 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     alarm = Alarm(clock_ms)
     reading = Readbacks(verifier, context, outbox, clock_ms, settings.read_concurrency)
 
-    # -- the stages' work on a batch
-    async def take_in_operations(batch: Batch) -> None:
-        await outbox.deliver(log_outputs(take_all(take_operation, batch.records, context, clock_ms())), "intake")
+    # -- the stages' work on what has come
+    async def take_in_operations(unit: Unit) -> None:
+        await outbox.deliver(log_outputs(take_all(take_operation, unit.records(), context, clock_ms())), "intake")
 
-    async def take_in_webhooks(batch: Batch) -> None:
-        await outbox.deliver(log_outputs(take_all(take_delivery, batch.records, context, clock_ms())), "intake")
+    async def take_in_webhooks(unit: Unit) -> None:
+        await outbox.deliver(log_outputs(take_all(take_delivery, unit.records(), context, clock_ms())), "intake")
 
-    async def decide_cases(batch: Batch) -> None:
-        folded = fold(batch.records, table.rows(batch.partition).get, context, clock_ms())
-        await batch.confirm()  # what a zombie says is the same, but a review it says late would hide a newer one
-        await outbox.deliver(log_outputs(folded.outputs), "decide")
-        await table.write(batch, folded.rows)
-        alarm.arm(folded.dues)
+    async def decide_cases(unit: Unit) -> None:
+        now = clock_ms()
+        folded = [(batch, fold(batch.records, table.rows(batch.partition).get, context, now)) for batch in unit.batches]
+        await unit.confirm()  # what a zombie says is the same, but a review it says late would hide a newer one
+        outputs = list(chain.from_iterable(one.outputs for _, one in folded))
+        await outbox.deliver(log_outputs(outputs), "decide")
+        await table.write(unit, [(batch, one.rows) for batch, one in folded])
+        for _, one in folded:
+            alarm.arm(one.dues)
 
-    async def begin_reads(batch: Batch) -> None:
-        reading.begin(batch.records)
+    async def begin_reads(unit: Unit) -> None:
+        reading.begin(unit.records())
 
     # -- agents
     @app.agent(operations, concurrency=1)

@@ -86,7 +86,6 @@ class BatchConsumer(driver.Consumer):
         try:
             while not (self._stopped.is_set() or fetcher._stopped.is_set()):  # type: ignore[attr-defined]  # noqa: SLF001
                 records, active = await self._wait_next_records(1.0)
-                await self.sleep(0)
                 try:
                     if self._resumed or not self.flow_active:
                         # A rebalance came in between: what was fetched is of no use, and must be fetched again.
@@ -115,21 +114,23 @@ class BatchConsumer(driver.Consumer):
         super().resume_flow()
 
     async def _hand_out(self, records: Mapping[TP, list[Any]], active: set[TP] | None) -> None:
-        generation = self.app.consumer_generation_id
+        """Hand over what one fetch has brought, of all its partitions together."""
+        generation, messages = self.app.consumer_generation_id, []
         for partition, batch in records.items():
             tp = TP(*partition)
-            if not self.flow_active or self._resumed or self.app.consumer_generation_id != generation:
-                return
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
             self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
             if self._is_changelog_tp(tp):  # what is read twice does no harm: of a row, the highest position stands
-                await self._hand_over(self._message_of(tp, batch))
+                messages.append(self._message_of(tp, batch))
             elif fresh := await self._follow_on(tp, batch):
                 message = self._message_of(tp, fresh)
                 self._handed_out[tp].append(message)
                 self._read_offset[tp] = message.offset + 1  # before the wait: a seek meanwhile has the last word
-                await self._hand_over(message)
+                messages.append(message)
+        if self._resumed or not self.flow_active or self.app.consumer_generation_id != generation:
+            return  # a rebalance came in between
+        await self._hand_over(messages)
 
     async def _follow_on(self, tp: TP, batch: list[Any]) -> list[Any]:
         """Return what of a batch follows on what was handed out before, without a hole.
@@ -155,8 +156,9 @@ class BatchConsumer(driver.Consumer):
         message.value = batch  # type: ignore[assignment]
         return message
 
-    async def _hand_over(self, message: Message) -> None:
-        await self.wait_first(self.callback(message), self.suspend_flow.wait())
+    async def _hand_over(self, messages: Iterable[Message]) -> None:
+        handed_over = asyncio.gather(*(self.callback(message) for message in messages))
+        await self.wait_first(handed_over, self.suspend_flow.wait())
 
     def on_buffer_full(self, tp: TP) -> None:
         """Go on fetching: a stream's queue that is full holds the next batch up by itself.

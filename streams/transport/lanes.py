@@ -1,14 +1,16 @@
 """Lanes: the batches of each partition one after the other, partitions side by side.
 
-While one partition waits for Kafka's acknowledgements, another's batch is worked on. Batches of a partition that have
-queued up meanwhile are worked on as one.
+What several partitions have waiting is worked on together, as one unit, since a stage pays by the unit: for its tasks,
+for its requests to Kafka, for its looks at the lease. While one unit waits for Kafka's acknowledgements, another one is
+worked on, of other partitions.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from aiokafka import ConsumerRecord
 from faust.types import EventT, StreamT
@@ -18,24 +20,47 @@ from streams.transport.crash_points import crash_point
 from streams.transport.fatal import fatal
 from streams.transport.membership import Membership, PartitionsLost
 
-_QUEUED = 4  # batches
+_WAITING: Final = 32
+"""So many fetched batches wait in the lanes; then the stream waits, and the fetching."""
+_UNDER_WAY: Final = 2
+"""So many units are worked on at a time: one for the processor, one for Kafka to acknowledge."""
+_ENOUGH: Final = 500
+"""A unit of so many records takes no further batch: it occupies the event loop for a good tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Records of one partition, in order, and the generation of the group that they were fetched in."""
+    """Records of one partition, in order."""
 
-    records: Sequence[ConsumerRecord]
     partition: int
+    records: Sequence[ConsumerRecord]
+
+    @property
+    def position(self) -> int:
+        """The offset of the last record."""
+        offset: int = self.records[-1].offset
+        return offset
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is worked on together: a batch each of some partitions, all fetched in one generation of the group."""
+
+    batches: Sequence[Batch]
     generation: int
     membership: Membership
 
+    def records(self) -> Iterator[ConsumerRecord]:
+        """Iterate over all the records, in order within each partition."""
+        return chain.from_iterable(batch.records for batch in self.batches)
+
     async def confirm(self) -> None:
-        """Make sure that the partition is still this worker's, see :meth:`Membership.confirm`."""
+        """Make sure that the partitions are still this worker's, see :meth:`Membership.confirm`."""
         await self.membership.confirm(self.generation)
 
 
-Work = Callable[[Batch], Awaitable[None]]
+Work = Callable[[Unit], Awaitable[None]]
+_Events = list[EventT[Any]]
 
 
 class Lanes:
@@ -49,55 +74,83 @@ class Lanes:
         self._stage = stage
         self._membership = membership
         self._work = work
-        self._lanes: dict[int, asyncio.Queue[EventT[Any]]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[int, deque[EventT[Any]]] = {}  # by partition, the one that has waited longest first
+        self._busy: set[int] = set()
+        self._room = asyncio.Semaphore(_WAITING)
+        self._changed = asyncio.Event()
+        self._units: set[asyncio.Task[None]] = set()
 
     async def run(self, stream: StreamT[Any]) -> None:
         """Put each batch of a stream into its partition's lane, until cancelled."""
+        dispatcher = asyncio.create_task(self._dispatch())
         try:
             async for event in stream.events():
                 event.message.incref()  # what Faust acknowledges when the loop goes on is not the last word
-                lane = self._lanes.get(event.message.partition)
-                if lane is None:
-                    lane = self._open(event.message.partition)
-                await lane.put(event)
+                await self._room.acquire()
+                self._waiting.setdefault(event.message.partition, deque()).append(event)
+                self._changed.set()
         finally:
-            for task in self._tasks:
+            for task in (dispatcher, *self._units):
                 task.cancel()
-            self._lanes.clear()
+            self._waiting.clear()
 
-    def _open(self, partition: int) -> asyncio.Queue[EventT[Any]]:
-        lane: asyncio.Queue[EventT[Any]] = asyncio.Queue(_QUEUED)
-        task = asyncio.create_task(self._drive(lane))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        self._lanes[partition] = lane
-        return lane
-
-    async def _drive(self, lane: asyncio.Queue[EventT[Any]]) -> None:
+    async def _dispatch(self) -> None:
+        """Begin a unit when there is something for it, and another one has not too many beside it."""
         while True:
-            events = [await lane.get()]
-            while not lane.empty():
-                events.append(lane.get_nowait())
-            # A rebalance may lie between two batches in a lane; what is of one generation is next to each other.
-            for generation in dict.fromkeys(_generation(event) for event in events):
-                await self._do([event for event in events if _generation(event) == generation])
+            await self._changed.wait()
+            self._changed.clear()
+            while len(self._units) < _UNDER_WAY and (lanes := self._take()):
+                unit = asyncio.create_task(self._do(lanes))
+                self._units.add(unit)
+                unit.add_done_callback(self._ended)
 
-    async def _do(self, events: list[EventT[Any]]) -> None:
-        first = events[0]
-        records = first.value if len(events) == 1 else list(chain.from_iterable(event.value for event in events))
-        batch = Batch(records, first.message.partition, _generation(first), self._membership)
+    def _ended(self, unit: asyncio.Task[None]) -> None:
+        self._units.discard(unit)
+        self._changed.set()
+
+    def _take(self) -> dict[int, _Events]:
+        """Take what waits in the partitions that nothing is done in, up to a unit's size, of one generation."""
+        taken: dict[int, _Events] = {}
+        generation, records = None, 0
+        for partition, waiting in list(self._waiting.items()):
+            if partition in self._busy or records >= _ENOUGH:
+                continue
+            # A rebalance may lie between two batches in a lane; what is of one generation is next to each other.
+            generation = _generation(waiting[0]) if generation is None else generation
+            events: _Events = []
+            while waiting and _generation(waiting[0]) == generation and records < _ENOUGH:
+                events.append(waiting.popleft())
+                records += len(events[-1].value)
+            if events:
+                taken[partition] = events
+                self._busy.add(partition)
+                del self._waiting[partition]
+                if waiting:
+                    self._waiting[partition] = waiting
+        return taken
+
+    async def _do(self, lanes: dict[int, _Events]) -> None:
+        batches = [
+            Batch(partition, list(chain.from_iterable(event.value for event in events)))
+            for partition, events in lanes.items()
+        ]
+        all_events = list(chain.from_iterable(lanes.values()))
+        unit = Unit(batches, _generation(all_events[0]), self._membership)
         with fatal(self._stage):
             try:
-                await batch.confirm()
+                await unit.confirm()
                 crash_point(self._stage, "batch_read")
-                await self._work(batch)
+                await self._work(unit)
+                lost = False
             except PartitionsLost:
-                for event in events:
-                    abandon(event)
-                return
-        for event in events:
-            event.ack()
+                lost = True
+        for event in all_events:
+            if lost:
+                abandon(event)
+            else:
+                event.ack()
+            self._room.release()
+        self._busy.difference_update(lanes)
 
 
 def _generation(event: EventT[Any]) -> int:

@@ -6,7 +6,7 @@ has come meanwhile goes together.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
@@ -24,8 +24,9 @@ _Place = tuple[str, int]  # topic, partition
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where a batch of records went: the offset of its first one, and how many they are."""
+    """Where a batch of records went: the partition, the offset of the first one, and how many they are."""
 
+    partition: int
     offset: int
     records: int
 
@@ -91,25 +92,28 @@ class Outbox:
                         acknowledged.set_result(None)
         del self._senders[place]
 
-    async def deliver_rows(self, topic: str, partition: int, rows: Iterable[KeyValue], stage: str) -> list[Written]:
-        """Write rows to a changelog partition, and wait until each is acknowledged.
+    async def deliver_rows(self, topic: str, rows: Mapping[int, Iterable[KeyValue]], stage: str) -> list[Written]:
+        """Write rows to a changelog, and wait until each is acknowledged.
 
         Args:
             topic: the changelog.
-            partition: its partition.
-            rows: key, value (None as a tombstone) and headers of each.
+            rows: by partition, key, value (None as a tombstone) and headers of each.
             stage: who writes.
 
         Returns:
-            Where they went.
+            Where they went, in order within each partition.
 
         Raises:
             aiokafka.errors.KafkaError: one was not acknowledged.
         """
         with self._delivery():
-            sent = await self._rows.hand_over(topic, partition, rows)
+            sent = [
+                (partition, batch, records)
+                for partition, its_rows in rows.items()
+                for batch, records in await self._rows.hand_over(topic, partition, its_rows)
+            ]
             crash_point(stage, "state_sent")
-            written = [Written((await batch).offset, records) for batch, records in sent]
+            written = [Written(partition, (await batch).offset, records) for partition, batch, records in sent]
             crash_point(stage, "state_acked")
         return written
 

@@ -13,7 +13,7 @@ of its own writes, ends; the recovery that follows writes the right row again, b
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -24,9 +24,13 @@ from faust.types import EventT
 from streams.cases import position_of
 from streams.settings import TABLE, Settings
 from streams.transport.batch import BatchSchema
-from streams.transport.lanes import Batch
+from streams.transport.lanes import Batch, Unit
 from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox, Written
+from streams.transport.producer import KeyValue
+
+Changed = Mapping[bytes, bytes | None]
+"""Row key → new value, None for a row that goes."""
 
 _POSITION_HEADER = "position"
 _log = logging.getLogger(__name__)
@@ -80,40 +84,38 @@ class CaseTable:
         """Return the rows of a partition."""
         return self._rows[partition]
 
-    async def write(self, batch: Batch, changed: Mapping[bytes, bytes | None]) -> None:
+    async def write(self, unit: Unit, changes: Sequence[tuple[Batch, Changed]]) -> None:
         """Change rows: their changelog records first, acknowledged, then the table.
 
         Args:
-            batch: the batch of `cases` that changes them.
-            changed: key → value, None for a row that goes.
+            unit: what the batches were worked on in.
+            changes: for each batch of `cases` the rows that it changes.
 
         Raises:
             aiokafka.errors.KafkaError: a changelog record was not acknowledged; no row is changed then.
-            PartitionsLost: the partition belongs to somebody else by now; nothing was written.
-            ForeignWrite: somebody else has written to it as well.
+            PartitionsLost: the partitions belong to somebody else by now; nothing was written.
+            ForeignWrite: somebody else has written to one as well.
         """
-        position = str(batch.records[-1].offset).encode()
-        tombstone = ((_POSITION_HEADER, position),)
-        records = [(key, value, tombstone if value is None else ()) for key, value in changed.items()]
-        await batch.confirm()
-        written = await self._outbox.deliver_rows(self._topic, batch.partition, records, "decide")
-        self._check_alone(batch.partition, written)
-        rows = self._rows[batch.partition]
-        for key, value in changed.items():
-            if value is None:
-                rows.pop(key, None)
-            else:
-                rows[key] = value
+        records = {batch.partition: _to_records(changed, batch.position) for batch, changed in changes}
+        await unit.confirm()
+        self._check_alone(await self._outbox.deliver_rows(self._topic, records, "decide"))
+        for batch, changed in changes:
+            rows = self._rows[batch.partition]
+            for key, value in changed.items():
+                if value is None:
+                    rows.pop(key, None)
+                else:
+                    rows[key] = value
 
-    def _check_alone(self, partition: int, written: Iterable[Written]) -> None:
+    def _check_alone(self, written: Iterable[Written]) -> None:
         for one in written:
-            expected = self._next_offset.get(partition, one.offset)
+            expected = self._next_offset.get(one.partition, one.offset)
             if one.offset != expected and not self._alone:
                 raise ForeignWrite(
-                    f"another worker has written to {self._topic}/{partition}: the next record was to have the offset"
-                    f" {expected}, and has {one.offset}"
+                    f"another worker has written to {self._topic}/{one.partition}: the next record was to have the"
+                    f" offset {expected}, and has {one.offset}"
                 )
-            self._next_offset[partition] = one.offset + one.records
+            self._next_offset[one.partition] = one.offset + one.records
 
     def _apply(self, partition: int, records: Iterable[ConsumerRecord]) -> None:
         """Take in changelog records: of a key, the one with the highest position stands."""
@@ -169,7 +171,12 @@ class CaseTable:
             for key in keys
         ]
         await self._membership.confirm(self._app.consumer_generation_id)
-        self._check_alone(partition, await self._outbox.deliver_rows(self._topic, partition, records, "recovery"))
+        self._check_alone(await self._outbox.deliver_rows(self._topic, {partition: records}, "recovery"))
+
+
+def _to_records(changed: Changed, position: int) -> list[KeyValue]:
+    tombstone = ((_POSITION_HEADER, str(position).encode()),)
+    return [(key, value, tombstone if value is None else ()) for key, value in changed.items()]
 
 
 def _position_of_tombstone(record: ConsumerRecord) -> int | None:

@@ -6,7 +6,7 @@ python -m tests.faults.crippled GUARD
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import streams.app
@@ -18,7 +18,7 @@ from streams.cli import main
 from streams.transport import lanes
 from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox
-from streams.transport.table import CaseTable
+from streams.transport.table import CaseTable, Changed
 
 LATER_S = 3.0
 _background: set[asyncio.Task[Any]] = set()
@@ -65,10 +65,11 @@ def without_awaiting_state() -> None:
     """The table changes at once, and its changelog some time later, as in Faust."""
     write = CaseTable.write
 
-    async def write_later(self: CaseTable, batch: lanes.Batch, changed: Mapping[bytes, bytes | None]) -> None:
-        rows: Any = self.rows(batch.partition)
-        rows.update({key: value for key, value in changed.items() if value is not None})
-        _later(lambda: write(self, batch, changed))
+    async def write_later(self: CaseTable, unit: lanes.Unit, changes: Sequence[tuple[lanes.Batch, Changed]]) -> None:
+        for batch, changed in changes:
+            rows: Any = self.rows(batch.partition)
+            rows.update({key: value for key, value in changed.items() if value is not None})
+        _later(lambda: write(self, unit, changes))
 
     CaseTable.write = write_later  # type: ignore[method-assign]
 

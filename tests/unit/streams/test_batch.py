@@ -98,7 +98,7 @@ async def test_a_seek_while_a_batch_is_handed_over_has_the_last_word(
     async def committed() -> dict[TP, int]:
         return {PARTITION: 5}
 
-    async def hand_over(message: Message) -> None:
+    async def hand_over(messages: list[Message]) -> None:
         await consumer.perform_seek()
 
     monkeypatch.setattr(consumer, "seek_to_committed", committed)

@@ -1,7 +1,7 @@
 """The table takes of each row the record with the highest position, and sees that it is alone."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +10,10 @@ import pytest
 from faust.types import TP
 
 from streams.settings import Settings
-from streams.transport.lanes import Batch
+from streams.transport.lanes import Batch, Unit
 from streams.transport.membership import Membership, PartitionsLost
 from streams.transport.outbox import Written
-from streams.transport.table import CaseTable, ForeignWrite
+from streams.transport.table import CaseTable, Changed, ForeignWrite
 
 KEY = b"case/acme/order_id/1"
 CHANGELOG = "proofstream-cases-changelog"
@@ -30,11 +30,12 @@ class Log:
         self.end = 100
         self.written: list[tuple[int, bytes, bytes | None, dict[str, bytes]]] = []
 
-    async def deliver_rows(self, topic: str, partition: int, rows: Iterable[Any], stage: str) -> list[Written]:
-        records = list(rows)
+    async def deliver_rows(self, topic: str, rows: Mapping[int, Iterable[Any]], stage: str) -> list[Written]:
+        ((partition, its_rows),) = rows.items()
+        records = list(its_rows)
         self.written += [(partition, key, value, dict(headers)) for key, value, headers in records]
         self.end += len(records)
-        return [Written(self.end - len(records), len(records))]
+        return [Written(partition, self.end - len(records), len(records))]
 
 
 @pytest.fixture
@@ -62,10 +63,11 @@ async def finish(table: CaseTable, end: int = 100) -> None:
     await table.finish_recovery()
 
 
-def batch(offset: int = 50, generation: int = 0) -> Batch:
+async def write(table: CaseTable, changed: Changed, offset: int = 50, generation: int = 0) -> None:
     membership = Membership(30.0)
     membership._coordinator = SimpleNamespace(generation=0)
-    return Batch([SimpleNamespace(offset=offset)], 3, generation, membership)  # type: ignore[list-item]
+    batch = Batch(3, [SimpleNamespace(offset=offset)])  # type: ignore[list-item]
+    await table.write(Unit([batch], generation, membership), [(batch, changed)])
 
 
 async def test_the_last_record_of_a_row_stands(table: CaseTable, log: Log):
@@ -137,7 +139,7 @@ async def test_rows_of_partitions_that_moved_away_are_forgotten(table: CaseTable
 
 async def test_a_change_is_written_first_and_visible_second(table: CaseTable, log: Log):
     await finish(table)
-    await table.write(batch(50), {KEY: row(50), b"gone": None})
+    await write(table, {KEY: row(50), b"gone": None})
 
     assert log.written == [(3, KEY, row(50), {}), (3, b"gone", None, {"position": b"50"})]
     assert dict(table.rows(3)) == {KEY: row(50)}
@@ -146,20 +148,20 @@ async def test_a_change_is_written_first_and_visible_second(table: CaseTable, lo
 async def test_a_lost_partition_is_not_written_to(table: CaseTable, log: Log):
     await finish(table)
     with pytest.raises(PartitionsLost):
-        await table.write(batch(generation=-1), {KEY: row(50)})
+        await write(table, {KEY: row(50)}, generation=-1)
 
     assert log.written == []
 
 
 async def test_another_worker_in_the_same_partition_is_noticed(table: CaseTable, log: Log):
     await finish(table)
-    await table.write(batch(), {KEY: row(50)})
+    await write(table, {KEY: row(50)})
     log.end += 1
     with pytest.raises(ForeignWrite, match="the next record was to have the offset 101, and has 102"):
-        await table.write(batch(), {KEY: row(51)})
+        await write(table, {KEY: row(51)})
 
 
 async def test_another_worker_that_wrote_since_the_recovery_is_noticed(table: CaseTable, log: Log):
     await finish(table, end=99)
     with pytest.raises(ForeignWrite):
-        await table.write(batch(), {KEY: row(51)})
+        await write(table, {KEY: row(51)})

@@ -136,12 +136,12 @@ class Lanes:
         ]
         all_events = list(chain.from_iterable(lanes.values()))
         unit = Unit(batches, _generation(all_events[0]), self._membership)
+        lost = False
         with fatal(self._stage):
             try:
                 await unit.confirm()
                 crash_point(self._stage, "batch_read")
                 await self._work(unit)
-                lost = False
             except PartitionsLost:
                 lost = True
         for event in all_events:

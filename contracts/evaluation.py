@@ -4,13 +4,13 @@
 nor cares where a value came from: an operation, an answer, or the ledger of events.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from contracts.model import Contract, Rule
-from contracts.operators import Truth, apply
+from contracts.operators import Truth, comparison
 from contracts.paths import MISSING
 
 Facts = Mapping[str, Any]
@@ -57,10 +57,9 @@ class _Prepared:
     kind: Kind
     rule: Rule
     path: str
-    operator: str
+    compare: Callable[[Any, Any], Truth]
     expected_path: str | None
     expected: Any
-    decimal: bool
     channels: tuple[str, ...]
     unless: "_Prepared | None" = None
 
@@ -68,7 +67,7 @@ class _Prepared:
         """Apply the rule."""
         actual = facts.get(self.path, MISSING)
         expected = self.expected if self.expected_path is None else facts.get(self.expected_path, MISSING)
-        result = apply(self.operator, actual, expected, decimal=self.decimal)
+        result = self.compare(actual, expected)
         if self.unless is None:
             return RuleResult(self.id, self.kind, self.rule, actual, expected, result, self.channels)
         unless = self.unless.evaluate(facts)
@@ -82,9 +81,8 @@ class _Prepared:
 def _prepare(rule_id: str, kind: Kind, rule: Rule, *, decimal: bool, unless: _Prepared | None = None) -> _Prepared:
     expected = list(rule.expected) if isinstance(rule.expected, tuple) else rule.expected
     channels = tuple(dict.fromkeys((*rule.channels, *(unless.channels if unless is not None else ()))))
-    return _Prepared(
-        rule_id, kind, rule, rule.path, rule.operator, rule.expected_path, expected, decimal, channels, unless
-    )
+    compare = comparison(rule.operator, decimal=decimal)
+    return _Prepared(rule_id, kind, rule, rule.path, compare, rule.expected_path, expected, channels, unless)
 
 
 @lru_cache(maxsize=256)

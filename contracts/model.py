@@ -161,12 +161,31 @@ class Rule(Model):
         """The channels that the rule rests on."""
         return tuple(dict.fromkeys(name for path in self.paths if (name := channel_of(path)) is not None))
 
+    @cached_property
+    def terms(self) -> dict[str, str | None]:
+        """What a record says of the rule, whatever values it has met; only to be read."""
+        return {
+            "path": self.path,
+            "operator": self.operator,
+            "expected_path": self.expected_path,
+            "channel": self.channels[0] if self.channels else None,
+            **self._words,
+        }
+
+    @property
+    def _words(self) -> dict[str, str]:
+        return {}
+
 
 class Condition(Rule):
     """One of the rules that must all hold for VERIFIED."""
 
     meaning: Text
     evidence: Name
+
+    @property
+    def _words(self) -> dict[str, str]:
+        return {"meaning": self.meaning}
 
 
 class Contradiction(Rule):
@@ -175,12 +194,20 @@ class Contradiction(Rule):
     class_: Name = Field(alias="class")
     reason: Text
 
+    @property
+    def _words(self) -> dict[str, str]:
+        return {"reason": self.reason}
+
 
 class MapRule(Rule):
     """A rule of the verdict map: an observed state that decides before completion."""
 
     verdict: Literal["FAILED", "VERIFIED", "UNVERIFIABLE"]
     reason: Text
+
+    @property
+    def _words(self) -> dict[str, str]:
+        return {"reason": self.reason}
 
 
 class Backoff(Model):

@@ -104,23 +104,37 @@ OPERATORS: Final[Mapping[str, Compare]] = {
 }
 
 
-def apply(operator: str, actual: Any, expected: Any, *, decimal: bool = False) -> Truth:
-    """Apply an operator.
+def comparison(operator: str, *, decimal: bool = False) -> Callable[[Any, Any], Truth]:
+    """Return what an operator does.
 
     Args:
         operator: a key of :data:`OPERATORS`.
-        actual: the value that the rule's path holds, or MISSING.
-        expected: the value to compare with, or MISSING; a list for ``in`` and ``not_in``.
         decimal: compare both sides as decimal numbers (``as: decimal`` in a contract), so "42.5" equals "42.50".
 
     Returns:
-        TRUE or FALSE where both values are there and can be compared, UNKNOWN otherwise.
+        A function of the value that the rule's path holds, or MISSING, and of the value to compare with, or MISSING; a
+        list for ``in`` and ``not_in``. It answers TRUE or FALSE where both values are there and can be compared,
+        UNKNOWN otherwise.
     """
-    if actual is MISSING or expected is MISSING:
-        return Truth.UNKNOWN
-    if decimal:
+    compare = OPERATORS[operator]
+
+    def compared(actual: Any, expected: Any) -> Truth:
+        if actual is MISSING or expected is MISSING:
+            return Truth.UNKNOWN
+        return _TRUTHS[compare(actual, expected)]
+
+    def compared_as_decimals(actual: Any, expected: Any) -> Truth:
+        if actual is MISSING or expected is MISSING:
+            return Truth.UNKNOWN
         actual = as_decimal(actual)
         expected = [as_decimal(one) for one in expected] if isinstance(expected, list) else as_decimal(expected)
         if actual is None or expected is None or (isinstance(expected, list) and None in expected):
             return Truth.UNKNOWN
-    return _TRUTHS[OPERATORS[operator](actual, expected)]
+        return _TRUTHS[compare(actual, expected)]
+
+    return compared_as_decimals if decimal else compared
+
+
+def apply(operator: str, actual: Any, expected: Any, *, decimal: bool = False) -> Truth:
+    """Apply an operator once, see :func:`comparison`."""
+    return comparison(operator, decimal=decimal)(actual, expected)

@@ -11,7 +11,7 @@ from contracts.judgement import Decided, Undecided, timed_out
 from contracts.model import Contract
 from streams.cases import Case, Operation, Registration, Row, registration_key, seen_before
 from streams.messages import CaseMessage, Events, Intent, ReadAnswered, Source, Start, Submission, Tick
-from streams.observation import Observation, observe_operation, own_facts
+from streams.observation import Observation, observe_operation
 from streams.outputs import Forgotten, Output, ToReadback
 from streams.policy import Policy
 from streams.reads import ask_due_reads, next_reads_ms, note_answer, owe_reads
@@ -267,5 +267,5 @@ class _Step:
                 due.append(max(operation.deadline_ms, self.now + _LOOK_AGAIN_MS))
                 continue
             due.append(self._end_ms(operation))
-            due.extend(next_reads_ms(contract, operation, own_facts(operation), self.policy))
+            due.extend(next_reads_ms(contract, operation, self.policy))
         return min(due, default=None)

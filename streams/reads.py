@@ -12,7 +12,7 @@ from contracts.paths import MISSING
 from contracts.schedule import backoff_ms
 from streams.cases import Evidence, LastAnswer, Operation, OwedRead, Reads
 from streams.messages import ReadAnswered, ReadRequest
-from streams.observation import Observation, window_end_ms
+from streams.observation import Observation, own_facts, window_end_ms
 from streams.policy import Policy
 
 _MOST_DOUBLINGS = 12
@@ -54,14 +54,15 @@ def lost_ms(reads: Reads, policy: Policy) -> int:
     return (reads.asked_ms or 0) + (policy.lost_after_ms << min(reads.repeats, _MOST_DOUBLINGS))
 
 
-def next_reads_ms(contract: Contract, operation: Operation, facts: Mapping[str, Any], policy: Policy) -> list[int]:
-    """Return when each channel that can be read is to be read next."""
-    due = [
-        next_read_ms(contract.timing, operation, operation.reads.get(channel, Reads()), policy)
+def next_reads_ms(contract: Contract, operation: Operation, policy: Policy) -> list[int]:
+    """Return when each channel that can be read by what the operation itself says is to be read next."""
+    due = {
+        channel: one
         for channel in contract.readings.requests
-        if inputs_of(contract, channel, facts) is not None
-    ]
-    return [one for one in due if one is not None]
+        if (one := next_read_ms(contract.timing, operation, operation.reads.get(channel, Reads()), policy)) is not None
+    }
+    facts = own_facts(operation) if due else {}
+    return [one for channel, one in due.items() if inputs_of(contract, channel, facts) is not None]
 
 
 def ask_due_reads(

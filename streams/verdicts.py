@@ -10,7 +10,7 @@ from typing import Any
 from contracts.evaluation import Evaluation, RuleResult
 from contracts.instants import to_rfc3339
 from contracts.judgement import TIMEOUT, Decided, rests_on_stale_reads_only
-from contracts.model import Condition, Contract, Contradiction, MapRule
+from contracts.model import Contract
 from contracts.paths import MISSING
 from contracts.values import pack
 from streams.cases import Operation, Reads
@@ -144,12 +144,7 @@ def evidence_of(contract: Contract, operation: Operation, observation: Observati
 
 
 def _rule(result: RuleResult, observation: Observation) -> dict[str, Any]:
-    rule = result.rule
     written = _comparison(result)
-    if isinstance(rule, Condition):
-        written["meaning"] = rule.meaning
-    elif isinstance(rule, Contradiction | MapRule):
-        written["reason"] = rule.reason
     if result.unless is not None:
         written["unless"] = _comparison(result.unless)
     if result.kind == "contradiction" and result.holds:
@@ -158,16 +153,12 @@ def _rule(result: RuleResult, observation: Observation) -> dict[str, Any]:
 
 
 def _comparison(result: RuleResult) -> dict[str, Any]:
-    rule = result.rule
     return {
         "id": result.id,
-        "path": rule.path,
-        "operator": rule.operator,
-        "expected_path": rule.expected_path,
+        **result.rule.terms,
         "expected": None if result.expected is MISSING else pack(result.expected),
         "actual": None if result.actual is MISSING else pack(result.actual),
         "result": result.result,
-        "channel": rule.channels[0] if rule.channels else None,
     }
 
 

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import tempfile
-import uuid
-from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from streams.embedded.broker import HOST, free_port, wait_until_reachable
 from streams.embedded.processes import start_child, stop_child
-from tests.brokers import PROPERTIES, QUIET, START_WITHIN_S, fetch_libs
+from tests.brokers import PROPERTIES, QUIET, START_WITHIN_S, fetch_libs, format_storage
 
 # More than the tests give theirs: a million rows go through it, and it runs long enough for the compiler to pay.
 JAVA = ("java", "-Xms512m", "-Xmx1g", "-XX:+UseSerialGC")
@@ -41,12 +39,7 @@ async def start_broker() -> AsyncIterator[str]:
         properties, log = directory / "server.properties", directory / "server.log"
         properties.write_text(settings + OWN_PROPERTIES)
         java = (*JAVA, QUIET, "-cp", f"{libs}/*")
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        formatting = await start_child(
-            *java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties), log=log
-        )
-        if await asyncio.wait_for(formatting.wait(), START_WITHIN_S) != 0:
-            raise RuntimeError(f"Kafka's data directory could not be formatted:\n{log.read_text()}")
+        await format_storage(directory, libs)
         node = await start_child(*java, "kafka.Kafka", str(properties), log=log)
         try:
             await wait_until_reachable(node, f"{HOST}:{port}", log, START_WITHIN_S)

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import faust
+import uvloop
 
 from contracts.catalogue import Catalogue
 from streams.app import create_app
@@ -44,6 +45,7 @@ def run_worker(settings: Settings) -> None:
         aiokafka.errors.KafkaError: Kafka cannot be reached.
     """
     check_faust()
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the loops of Faust's threads, too
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore", "streams.transport.batch"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

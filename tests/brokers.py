@@ -111,7 +111,7 @@ async def start_kafka() -> AsyncIterator[RunningKafka]:
         port, controller_port = free_port(), free_port()
         settings = PROPERTIES.format(host=HOST, port=port, controller_port=controller_port, data=directory / "data")
         (directory / "server.properties").write_text(settings)
-        await _format(directory, libs)
+        await format_storage(directory, libs)
         bootstrap = f"{HOST}:{port}"
         kafka = RunningKafka(bootstrap, directory, libs, await _start_node(bootstrap, directory, libs))
         try:
@@ -164,12 +164,17 @@ def _libs() -> Path:
     return cache / f"libs-{hashlib.sha256(POM.read_bytes()).hexdigest()[:12]}"
 
 
-async def _format(directory: Path, libs: Path) -> None:
+async def format_storage(directory: Path, libs: Path) -> None:
+    """Prepare a directory with its ``server.properties`` for a Kafka of its own.
+
+    Raises:
+        RuntimeError: it could not be prepared.
+    """
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     log = directory / "format.log"
     properties = str(directory / "server.properties")
     tool = (*JAVA, QUIET, "-cp", f"{libs}/*", "kafka.tools.StorageTool")
-    process = await start_child(*tool, "format", "-t", cluster, "-c", properties, log=log)
+    process = await start_child(*tool, "format", f"--cluster-id={cluster}", "-c", properties, log=log)
     try:
         code = await asyncio.wait_for(process.wait(), START_WITHIN_S)
     finally:

@@ -22,8 +22,10 @@ from streams.transport.membership import Membership, PartitionsLost
 
 _WAITING: Final = 32
 """So many fetched batches wait in the lanes; then the stream waits, and the fetching."""
-_UNDER_WAY: Final = 2
-"""So many units are worked on at a time: one for the processor, one for Kafka to acknowledge."""
+_UNDER_WAY: Final = 4
+"""So many units are worked on at a time: one has the processor, the others wait for Kafka to acknowledge."""
+_WORTH_IT: Final = 100
+"""With fewer records waiting, a unit begins only when no other is under way: many small ones take longer than few."""
 _ENOUGH: Final = 500
 """A unit of so many records takes no further batch: it occupies the event loop for a good tenth of a second."""
 
@@ -99,10 +101,17 @@ class Lanes:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            while len(self._units) < _UNDER_WAY and (lanes := self._take()):
+            while self._may_begin() and (lanes := self._take()):
                 unit = asyncio.create_task(self._do(lanes))
                 self._units.add(unit)
                 unit.add_done_callback(self._ended)
+
+    def _may_begin(self) -> bool:
+        if not self._units:
+            return True
+        free = (events for partition, events in self._waiting.items() if partition not in self._busy)
+        records = sum(len(event.value) for event in chain.from_iterable(free))
+        return len(self._units) < _UNDER_WAY and records >= _WORTH_IT
 
     def _ended(self, unit: asyncio.Task[None]) -> None:
         self._units.discard(unit)

@@ -12,6 +12,7 @@ from streams.transport import lanes
 from streams.transport.lanes import Lanes, Unit
 from streams.transport.membership import Membership
 
+MANY = ["a"] * lanes._WORTH_IT
 Seen = list[tuple[int, list[str]]]
 
 
@@ -100,35 +101,46 @@ async def test_what_waits_in_several_partitions_is_worked_on_together(stage: Sta
 
 async def test_a_partition_that_is_worked_on_waits_and_another_does_not(stage: Stage):
     await stage.comes(Event(0, "a"))
-    await stage.comes(Event(0, "b"), Event(1, "c"))
-    assert stage.units == [[(0, ["a"])], [(1, ["c"])]]
+    await stage.comes(Event(0, "b"), Event(1, MANY))
+    assert stage.units == [[(0, ["a"])], [(1, MANY)]]
 
     await stage.ends(0)
+    await stage.ends(1)
     assert stage.units[2:] == [[(0, ["b"])]]
 
 
-async def test_no_more_than_two_units_are_under_way_and_each_end_begins_the_next(stage: Stage):
-    for partition in range(4):
-        await stage.comes(Event(partition, "a"))
-    assert stage.units == [[(0, ["a"])], [(1, ["a"])]]
+async def test_a_few_records_wait_for_the_unit_under_way(stage: Stage):
+    await stage.comes(Event(0, "a"))
+    await stage.comes(Event(1, "b"))
+    await stage.comes(Event(2, "c"))
+    assert stage.units == [[(0, ["a"])]]
 
-    # Both end in the same turn of the event loop.
+    await stage.ends(0)
+    assert stage.units[1:] == [[(1, ["b"]), (2, ["c"])]]
+
+
+async def test_so_many_units_are_under_way_and_each_end_begins_the_next(stage: Stage):
+    for partition in range(lanes._UNDER_WAY + 2):
+        await stage.comes(Event(partition, MANY))
+    assert stage.units == [[(partition, MANY)] for partition in range(lanes._UNDER_WAY)]
+
+    # Two end in the same turn of the event loop.
     stage.gates[0].set()
     await stage.ends(1)
-    assert stage.units[2:] == [[(2, ["a"]), (3, ["a"])]]
+    assert [record for unit in stage.units[lanes._UNDER_WAY :] for record in unit] == [(4, MANY), (5, MANY)]
 
 
 async def test_a_unit_that_is_large_enough_takes_no_more(stage: Stage):
     many = ["a"] * lanes._ENOUGH
     await stage.comes(Event(0, many), Event(1, "b"), Event(0, "c"))
-    assert stage.units == [[(0, many)], [(1, ["b"])]]
+    assert stage.units == [[(0, many)]]
 
 
 async def test_batches_from_before_and_after_a_rebalance_are_no_unit(stage: Stage):
     old, new = Event(0, "a", generation=0), Event(0, "b", generation=1)
     await stage.comes(old, new, Event(1, "c", generation=1))
 
-    assert stage.units == [[(1, ["c"])], [(0, ["b"])]]  # the old one is not worked on
+    assert stage.units == [[(1, ["c"]), (0, ["b"])]]  # the old one is not worked on
     assert old.abandoned
     assert not old.acked
 

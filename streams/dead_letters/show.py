@@ -22,9 +22,9 @@ def line_of(letter: Letter, put_back: PutBack | None) -> str:
         f"{letter.stage:<8}",
         f"{letter.class_:<18}",
         letter.source.place,
-        printable(letter.reason).replace("\n", "\\n"),
+        letter.reason,
     )
-    return "  ".join(told) + (f"  (put back {to_rfc3339(put_back.at)})" if put_back is not None else "")
+    return _on_one_line("  ".join(told)) + (f"  (put back {to_rfc3339(put_back.at)})" if put_back is not None else "")
 
 
 def document_of(letter: Letter, put_back: PutBack | None) -> dict[str, Any]:
@@ -111,17 +111,21 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode() for one in text)
 
 
+def _on_one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")
+
+
 def _text(value: bytes | None) -> str:
     if value is None:
         return "(null)"
     try:
-        return printable(value.decode()).replace("\n", "\\n")
+        return _on_one_line(value.decode())
     except UnicodeDecodeError:
         return f"0x{value.hex()}"
 
 
 def _aligned(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    shown = [(printable(name).replace("\n", "\\n"), printable(text).replace("\n", "\\n")) for name, text in pairs]
+    shown = [(_on_one_line(name), _on_one_line(text)) for name, text in pairs]
     width = max((len(name) for name, _ in shown), default=0) + 2
     return [f"{name + ':':<{width}}{text}" for name, text in shown]
 

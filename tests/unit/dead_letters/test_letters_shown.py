@@ -90,7 +90,8 @@ def test_a_value_is_shown_as_what_it_is():
 def test_nothing_that_a_sender_wrote_steers_the_terminal():
     assert printable("a\x1b[31m\x07\u202eb\n") == "a\\x1b[31m\\x07\\u202eb\n"
     reason = "one\n\x1b[2Jtwo"
-    refused = Refused("not_json", reason, b"\x1b", b"\x1b", ((reason, b"\x1b"),), "t-operations", 2, 99, "intake", AT)
+    class_ = "not\x1b_\njson"  # somebody else's letter
+    refused = Refused(class_, reason, b"\x1b", b"\x1b", ((reason, b"\x1b"),), "t-operations", 2, 99, "intake", AT)
     letter, contents = letter_of(refused), contents_of(written(refused))
     assert "\n" not in line_of(letter, None)
     assert "\x1b" not in line_of(letter, None) + page_of(letter, contents, None)

@@ -2,7 +2,8 @@
 
 Faust pays for every event: a decoded object, a trip through a queue, an acknowledgement. Here that price is paid once
 for all the records that one fetch brought from one partition; tables, changelogs, assignment and recovery stay
-Faust's. The event's value is the list of aiokafka's records; its offset is that of the last one.
+Faust's. The event's value is the list of aiokafka's records; its offset is the last one that the fetch covers, be it of
+a record or of a transaction's marker. What is not committed in a transaction is not read.
 
 What Faust 0.15 gets wrong on this path is put right here: it commits past an event that is still being worked on when
 a later one is acknowledged (its gap check is off by one), so what is committed is derived from the batches as they
@@ -21,12 +22,13 @@ from faust import Event
 from faust.exceptions import ConsumerNotStarted
 from faust.serializers.schemas import Schema
 from faust.transport.drivers import aiokafka as driver
-from faust.types import TP, AppT, EventT, Message
+from faust.types import TP, AppT, ConsumerMessage, EventT, Message
 from faust.types.transports import ConsumerT
 from mode import ServiceT
 from mode.utils.futures import notify
 
 from streams.transport.crash_points import crash_point
+from streams.transport.fetches import Fetched, Fetches
 from streams.transport.membership import Membership
 
 _PATIENCE_S = 60.0
@@ -38,19 +40,27 @@ async def noop(*_: Any) -> None:
 
 
 class BatchConsumerThread(driver.AIOKafkaConsumerThread):
-    """Faust's consumer thread, with the transport's longest wait for a fetch (Faust has it fixed at 1.5 s)."""
+    """Faust's consumer thread, with settings that Faust has fixed, and with the ranges that its fetches cover."""
+
+    _fetches: Fetches
 
     async def on_start(self) -> None:
-        """Start the consumer, and follow its heartbeats."""
+        """Start the consumer, and follow its heartbeats and its fetches."""
         await super().on_start()
+        self._fetches = Fetches(self._ensure_consumer())
         if isinstance(self.transport, BatchTransport):
             self.transport.membership.watch(self._ensure_consumer())
 
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
+        consumer._isolation_level = "read_committed"  # noqa: SLF001 - these are read when it starts
         if isinstance(transport, BatchTransport):
-            consumer._fetch_max_wait_ms = transport.fetch_max_wait_ms  # noqa: SLF001 - read when it starts
+            consumer._fetch_max_wait_ms = transport.fetch_max_wait_ms  # noqa: SLF001
         return consumer
+
+    async def _fetch_records(self, *args: Any, **options: Any) -> Any:
+        self._fetches.forget()
+        return self._fetches.cover(await super()._fetch_records(*args, **options))
 
 
 class BatchConsumer(driver.Consumer):
@@ -66,8 +76,9 @@ class BatchConsumer(driver.Consumer):
         self._hole_before: dict[TP, int] = {}
         # The flow was resumed, and the streams' queues were emptied with it: go back before handing out more.
         self._resumed = False
-        # Partitions whose backlog, as it was when they were assigned, is not worked off yet, and since when.
-        self._behind: set[TP] = set()
+        # Partitions whose backlog, as it was when they were assigned, is not worked off yet: where it ends, as soon as
+        # a fetch has told, and since when it is waited for.
+        self._behind: dict[TP, int | None] = {}
         self._behind_since = 0.0
 
     async def highwaters(self, *partitions: TP) -> MutableMapping[TP, int]:
@@ -85,14 +96,15 @@ class BatchConsumer(driver.Consumer):
         """Fetch, and hand out, until the consumer or its fetcher stops."""
         try:
             while not (self._stopped.is_set() or fetcher._stopped.is_set()):  # type: ignore[attr-defined]  # noqa: SLF001
-                records, active = await self._wait_next_records(1.0)
+                fetches: Any  # not records: what BatchConsumerThread makes of them
+                fetches, active = await self._wait_next_records(1.0)
                 try:
                     if self._resumed or not self.flow_active:
                         # A rebalance came in between: what was fetched is of no use, and must be fetched again.
                         self._resumed = False
                         await self.perform_seek()
-                    elif records:
-                        await self._hand_out(records, active)
+                    elif fetches:
+                        await self._hand_out(fetches, active)
                     elif self.app.in_recovery:
                         await self._seek_changelogs()
                 except IllegalStateError:  # a partition was taken away in this moment
@@ -113,27 +125,29 @@ class BatchConsumer(driver.Consumer):
         self._resumed = not self.app.in_recovery
         super().resume_flow()
 
-    async def _hand_out(self, records: Mapping[TP, list[Any]], active: set[TP] | None) -> None:
+    async def _hand_out(self, fetches: Mapping[TP, Fetched], active: set[TP] | None) -> None:
         """Hand over what one fetch has brought, of all its partitions together."""
         generation, messages = self.app.consumer_generation_id, []
-        for partition, batch in records.items():
+        for partition, fetched in fetches.items():
             tp = TP(*partition)
             if active is not None and tp not in active and tp not in self._buffered_partitions:
                 continue
             self.app.monitor.track_tp_end_offset(tp, self.highwater(tp))
             if self._is_changelog_tp(tp):  # what is read twice does no harm: of a row, the highest position stands
-                messages.append(self._message_of(tp, batch))
-            elif fresh := await self._follow_on(tp, batch):
-                message = self._message_of(tp, fresh)
+                messages.append(self._message_of(tp, fetched.records, fetched.end))
+            elif (fresh := await self._follow_on(tp, fetched)) is not None:
+                message = self._message_of(tp, fresh, fetched.end)
+                message.acked = not fresh  # there is nothing to do for a marker, or for what was aborted
                 self._handed_out[tp].append(message)
-                self._read_offset[tp] = message.offset + 1  # before the wait: a seek meanwhile has the last word
-                messages.append(message)
+                self._read_offset[tp] = fetched.end  # before the wait: a seek meanwhile has the last word
+                if fresh:
+                    messages.append(message)
         if self._resumed or not self.flow_active or self.app.consumer_generation_id != generation:
             return  # a rebalance came in between
         await self._hand_over(messages)
 
-    async def _follow_on(self, tp: TP, batch: list[Any]) -> list[Any]:
-        """Return what of a batch follows on what was handed out before, without a hole.
+    async def _follow_on(self, tp: TP, fetched: Fetched) -> list[Any] | None:
+        """Return the records of a fetch that follow on what was handed out before, without a hole; None if it does not.
 
         A fetch that was under way when its partition was sought back brings records from behind the place. Handing them
         out would skip what lies between, so a hole is believed only when a fetch from its very edge shows it again, as
@@ -142,19 +156,29 @@ class BatchConsumer(driver.Consumer):
         expected = self._read_offset[tp]
         if expected is None:
             await self.perform_seek()
-            return []
-        fresh = [record for record in batch if record.offset >= expected]
-        if fresh and fresh[0].offset > expected and self._hole_before.get(tp) != expected:
+            return None
+        if fetched.end <= expected:
+            return None
+        if fetched.begin > expected and self._hole_before.get(tp) != expected:
             self._hole_before[tp] = expected
             await self._seek(tp, expected)
-            return []
-        return fresh
+            return None
+        return [record for record in fetched.records if record.offset >= expected]
 
-    def _message_of(self, tp: TP, batch: list[Any]) -> Message:
-        message = self._to_message(tp, batch[-1])
-        message.key = None
-        message.value = batch  # type: ignore[assignment]
-        return message
+    def _message_of(self, tp: TP, records: list[Any], end: int) -> Message:
+        return ConsumerMessage(
+            tp.topic,
+            tp.partition,
+            end - 1,
+            records[-1].timestamp / 1000 if records else 0.0,
+            0,
+            [],
+            None,
+            records,  # type: ignore[arg-type]
+            None,
+            tp=tp,
+            generation_id=self.app.consumer_generation_id,
+        )
 
     async def _hand_over(self, messages: Iterable[Message]) -> None:
         handed_over = asyncio.gather(*(self.callback(message) for message in messages))
@@ -236,7 +260,7 @@ class BatchConsumer(driver.Consumer):
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Note that whatever waits in the assigned partitions is to be worked off first."""
-        self._behind = {tp for tp in assigned if tp.topic in self.transport.batched}
+        self._behind = dict.fromkeys(tp for tp in assigned if tp.topic in self.transport.batched)
         self._behind_since = monotonic()
         self.transport.membership.renew()
         await super().on_partitions_assigned(assigned, generation_id)
@@ -245,19 +269,20 @@ class BatchConsumer(driver.Consumer):
         """Tell whether the backlog of the assigned partitions has been worked off since they were assigned.
 
         Timers wait for that: evidence that arrived in time, but lies in the backlog of an outage, must reach its case
-        before the tick that ends the observation. They wait for a minute at most, whatever holds a partition up.
+        before the tick that ends the observation. They wait for a minute at most, whatever holds a partition up; a
+        transaction that was left open does, as long as Kafka lets it be, with all that others have written behind it.
         """
-        for tp in list(self._behind):
-            end = self.highwater(tp)
+        for tp, known in list(self._behind.items()):
+            end = self._behind[tp] = self.highwater(tp) if known is None else known
             worked_off = all(message.acked for message in self._handed_out[tp])
             if end is not None and worked_off and (self._read_offset[tp] or 0) >= end:
-                self._behind.discard(tp)
+                del self._behind[tp]
         return not self._behind or monotonic() > self._behind_since + _PATIENCE_S
 
     def unfinished(self) -> set[TopicPartition]:
         """Return the source partitions in which something is to be fetched, or to be done with.
 
-        A partition whose last offset is the marker of a transaction is finished, though its end is behind the commit.
+        What lies behind the beginning of an open transaction cannot be fetched yet.
         """
         try:
             tps = [tp for tp in self.assignment() if tp.topic in self.transport.batched]
@@ -268,7 +293,7 @@ class BatchConsumer(driver.Consumer):
     def _is_behind(self, tp: TP) -> bool:
         thread: Any = self._thread
         state = thread._ensure_consumer()._subscription.subscription.assignment.state_value(TopicPartition(*tp))  # noqa: SLF001
-        return not state.has_valid_position or state.highwater is None or state.position < state.highwater
+        return not state.has_valid_position or state.lso is None or state.position < state.lso
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Forget what was handed out: its new owner starts from the committed offset."""

@@ -34,6 +34,7 @@ async def follow(settings: Settings, name: str, *, from_beginning: bool) -> Asyn
         enable_auto_commit=False,
         auto_offset_reset="earliest" if from_beginning else "latest",
         fetch_max_wait_ms=100,
+        isolation_level="read_committed",
     )
     try:
         await client.start()

@@ -14,9 +14,10 @@ _PATIENCE_S = 30.0
 
 
 class Reader:
-    """Reads without a group and without committing.
+    """Reads without a group and without committing; of transactions, what is committed.
 
-    The ends of partitions are those that fetches tell: the embedded broker answers wrong ones when it is asked.
+    The ends of partitions are those that fetches tell: the embedded broker answers wrong ones when it is asked. Behind
+    the beginning of an open transaction nothing is read.
     """
 
     def __init__(self, client: AIOKafkaConsumer) -> None:
@@ -42,7 +43,7 @@ class Reader:
             fetched = await self._client.getmany(timeout_ms=_POLL_MS)
             patience.check(progress=bool(fetched))
             for one in sorted(left):
-                end = ends.get(one) or self._client.highwater(one)
+                end = ends.get(one) or self._client.last_stable_offset(one)
                 if end is None:
                     continue  # nothing was fetched from it yet
                 ends[one] = end
@@ -70,7 +71,9 @@ class Reader:
             patience.check(progress=False)
             for record in fetched.get(place, ()):
                 return record if record.offset == offset else None
-            end = self._client.highwater(place)
+            if await self._client.position(place) > offset:
+                return None  # a marker, or an aborted record, lies there
+            end = self._client.last_stable_offset(place)
             if end is not None and offset >= end:
                 return None
 
@@ -119,6 +122,7 @@ async def open_reader(settings: Settings) -> AsyncIterator[Reader]:
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         fetch_max_wait_ms=100,
+        isolation_level="read_committed",
     )
     try:
         await client.start()

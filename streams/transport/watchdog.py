@@ -46,7 +46,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """What Kafka says, by partition: where the group would go on, and where the records end."""
+    """What Kafka says, by partition: where the group would go on, and where the records end that may be read.
+
+    Behind the beginning of an open transaction nothing may be read; to wait for its end is not to stand still.
+    """
 
     places: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
@@ -172,7 +175,9 @@ class _Kafka:
     async def _connect(self) -> tuple[AIOKafkaAdminClient, AIOKafkaConsumer]:
         patience: dict[str, Any] = {"request_timeout_ms": _ANSWER_WITHIN_MS}
         admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap_servers, **patience)
-        consumer = AIOKafkaConsumer(bootstrap_servers=self._bootstrap_servers, **patience)
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self._bootstrap_servers, isolation_level="read_committed", **patience
+        )
         self._clients = (admin, consumer)
         await admin.start()
         await consumer.start()

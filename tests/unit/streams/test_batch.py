@@ -5,17 +5,26 @@ from typing import Any
 import faust
 import pytest
 from aiokafka.errors import IllegalStateError
+from faust.transport.drivers.aiokafka import Consumer
 from faust.types import TP, Message
 
 from streams.transport.batch import BatchConsumer, BatchTransport
+from streams.transport.fetches import Fetched
 from streams.transport.membership import Membership
 
 PARTITION = TP("source", 0)
 
 
 class Record:
+    timestamp = 1_700_000_000_000
+
     def __init__(self, offset: int) -> None:
         self.offset = offset
+
+
+def fetched(begin: int, *offsets: int, end: int | None = None) -> Fetched:
+    """A fetch of records, and of nothing else behind them unless it is said where it ends."""
+    return Fetched([Record(one) for one in offsets], begin, offsets[-1] + 1 if end is None else end)
 
 
 @pytest.fixture
@@ -104,9 +113,8 @@ async def test_a_seek_while_a_batch_is_handed_over_has_the_last_word(
     monkeypatch.setattr(consumer, "seek_to_committed", committed)
     monkeypatch.setattr(consumer, "_hand_over", hand_over)
     monkeypatch.setattr(consumer, "highwater", lambda tp: 9)
-    monkeypatch.setattr(consumer, "_message_of", lambda tp, batch: hand_out(consumer, batch[-1].offset)[0])
     consumer._read_offset[PARTITION] = 5
-    await consumer._hand_out({PARTITION: [Record(5), Record(6)]}, None)
+    await consumer._hand_out({PARTITION: fetched(5, 5, 6)}, None)
 
     assert consumer._read_offset[PARTITION] == 5
 
@@ -119,7 +127,7 @@ async def test_after_a_resume_the_place_is_sought_before_anything_is_handed_out(
     async def fetch(_: float) -> Any:
         if len(done) >= 2:
             consumer._stopped.set()
-        return {PARTITION: [Record(5)]}, None
+        return {PARTITION: fetched(5, 5)}, None
 
     async def seek() -> None:
         done.append("sought")
@@ -149,18 +157,68 @@ async def test_revoked_partitions_are_forgotten(consumer: BatchConsumer):
 
 async def test_records_behind_a_hole_are_fetched_again_and_believed_the_second_time(consumer: BatchConsumer):
     consumer._read_offset[PARTITION] = 5
-    late = [Record(8), Record(9)]
+    late = fetched(8, 8, 9)
 
-    assert await consumer._follow_on(PARTITION, late) == []
+    assert await consumer._follow_on(PARTITION, late) is None
     assert consumer.sought == [(PARTITION, 5)]  # type: ignore[attr-defined]
-    assert await consumer._follow_on(PARTITION, late) == late
+    assert await consumer._follow_on(PARTITION, late) == late.records
+
+
+async def test_what_lies_between_records_and_was_read_is_no_hole(consumer: BatchConsumer):
+    consumer._read_offset[PARTITION] = 5
+    behind_markers = fetched(5, 8, 9)
+
+    assert await consumer._follow_on(PARTITION, behind_markers) == behind_markers.records
+    assert consumer.sought == []  # type: ignore[attr-defined]
 
 
 async def test_records_that_were_handed_out_are_dropped(consumer: BatchConsumer):
     consumer._read_offset[PARTITION] = 5
-    records = [Record(3), Record(4), Record(5), Record(6)]
-    assert [one.offset for one in await consumer._follow_on(PARTITION, records)] == [5, 6]
-    assert await consumer._follow_on(PARTITION, records[:2]) == []
+    fresh = await consumer._follow_on(PARTITION, fetched(3, 3, 4, 5, 6))
+    assert [one.offset for one in fresh or ()] == [5, 6]
+    assert await consumer._follow_on(PARTITION, fetched(3, 3, 4)) is None
+
+
+async def test_what_is_committed_lies_behind_the_markers_that_were_read(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    handed_over: list[Message] = []
+
+    async def hand_over(messages: list[Message]) -> None:
+        handed_over.extend(messages)
+
+    monkeypatch.setattr(consumer, "_hand_over", hand_over)
+    monkeypatch.setattr(consumer, "highwater", lambda tp: 9)
+    consumer._read_offset[PARTITION] = 5
+    await consumer._hand_out({PARTITION: fetched(5, 5, 6, end=8)}, None)
+    await consumer._hand_out({PARTITION: fetched(8, end=11)}, None)
+
+    (batch,) = handed_over  # for markers alone there is nothing to do
+    assert [one.offset for one in batch.value] == [5, 6]  # type: ignore[attr-defined, union-attr]
+    assert consumer._new_offset(PARTITION) is None
+    consumer.ack(batch)
+    assert consumer._new_offset(PARTITION) == 11
+
+
+async def test_it_has_caught_up_where_the_backlog_ended_when_it_was_assigned(
+    consumer: BatchConsumer, monkeypatch: pytest.MonkeyPatch
+):
+    ends: list[int | None] = [None, 9, 20, 30]
+    monkeypatch.setattr(consumer, "highwater", lambda tp: ends.pop(0))
+
+    async def nothing(*_: Any) -> None: ...
+
+    monkeypatch.setattr(Consumer, "on_partitions_assigned", nothing)
+    await consumer.on_partitions_assigned({PARTITION, TP("changelog", 0)})
+
+    assert not consumer.has_caught_up()  # nothing was fetched yet
+    consumer._read_offset[PARTITION] = 8
+    assert not consumer.has_caught_up()
+    consumer._read_offset[PARTITION] = 9
+    (batch,) = hand_out(consumer, 7)
+    assert not consumer.has_caught_up()
+    consumer.ack(batch)
+    assert consumer.has_caught_up()  # whatever has come since
 
 
 @pytest.mark.parametrize("without", [None, 0])
@@ -214,7 +272,7 @@ async def test_a_seek_that_fails_in_recovery_drops_no_changelog_record(
 ):
     async def fetch(_: float) -> Any:
         consumer._stopped.set()
-        return {PARTITION: [Record(5)]}, None
+        return {PARTITION: fetched(5, 5)}, None
 
     async def taken_away() -> None:
         raise IllegalStateError("no current assignment")

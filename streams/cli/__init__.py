@@ -5,6 +5,7 @@ import click
 from streams.cli.contracts import contracts_group
 from streams.cli.dead_letters import dead_letters
 from streams.cli.demo import demo
+from streams.cli.gateway import gateway
 from streams.cli.operations import operations
 from streams.cli.replay import replay
 from streams.cli.verdicts import verdicts
@@ -25,7 +26,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, worker, operations, verdicts, dead_letters, replay, contracts_group):
+for command in (demo, worker, gateway, operations, verdicts, dead_letters, replay, contracts_group):
     cli.add_command(command)
 
 

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from contracts.operators import OPERATORS
+from contracts.operators import NAMES
 from contracts.paths import channel_of, is_path, parse_path
 from contracts.schedule import Schedule
 
@@ -38,8 +38,8 @@ def _check_expected(value: Any) -> Any:
 
 
 def _check_operator(name: str) -> str:
-    if name not in OPERATORS:
-        raise ValueError(f"unknown operator {name!r}: there are {', '.join(OPERATORS)}")
+    if name not in NAMES:
+        raise ValueError(f"unknown operator {name!r}: there are {', '.join(NAMES)}")
     return name
 
 
@@ -81,14 +81,14 @@ class Skill(Model):
 
 
 class Published(Model):
-    """What the published page says of itself."""
+    """What the published page says of itself. A contract without a page of its own has no hash, address and skill."""
 
-    hash: Text
-    canonical: Text
+    hash: Text | None = None
+    canonical: Text | None = None
     last_reviewed: date
     publisher: Text | None = None
     certification: Literal["community", "provisional", "certified"]
-    skill: Skill
+    skill: Skill | None = None
     read_next: tuple[Link, ...] = ()
 
 

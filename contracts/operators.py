@@ -3,9 +3,12 @@
 Each operator takes the actual and the expected value and answers TRUE, FALSE or UNKNOWN. A value that is missing,
 or of a type that the operator cannot compare, gives UNKNOWN and never TRUE, ``ne`` and ``not_in`` included:
 absence of evidence is no evidence.
+
+``every_…`` and ``any_…`` take a list of values, from a path through a list, and compare each of them. They combine the
+answers as Kleene does, but ``every`` is FALSE of an empty list: where nothing is, nothing was seen to succeed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -104,11 +107,34 @@ OPERATORS: Final[Mapping[str, Compare]] = {
 }
 
 
+def _every(answers: Iterable[Truth]) -> Truth:
+    found = set(answers)
+    if not found or Truth.FALSE in found:
+        return Truth.FALSE
+    return Truth.UNKNOWN if Truth.UNKNOWN in found else Truth.TRUE
+
+
+def _any(answers: Iterable[Truth]) -> Truth:
+    found = set(answers)
+    if Truth.TRUE in found:
+        return Truth.TRUE
+    return Truth.UNKNOWN if Truth.UNKNOWN in found else Truth.FALSE
+
+
+# The operators over the values of a list: how the answers combine, and what compares each value.
+QUANTIFIED: Final[Mapping[str, tuple[Callable[[Iterable[Truth]], Truth], str]]] = {
+    f"{quantifier}_{operator}": (combine, operator)
+    for quantifier, combine in (("every", _every), ("any", _any))
+    for operator in ("eq", "in")
+}
+NAMES: Final = (*OPERATORS, *QUANTIFIED)
+
+
 def comparison(operator: str, *, decimal: bool = False) -> Callable[[Any, Any], Truth]:
     """Return what an operator does.
 
     Args:
-        operator: a key of :data:`OPERATORS`.
+        operator: one of :data:`NAMES`.
         decimal: compare both sides as decimal numbers (``as: decimal`` in a contract), so "42.5" equals "42.50".
 
     Returns:
@@ -116,6 +142,8 @@ def comparison(operator: str, *, decimal: bool = False) -> Callable[[Any, Any], 
         list for ``in`` and ``not_in``. It answers TRUE or FALSE where both values are there and can be compared,
         UNKNOWN otherwise.
     """
+    if operator in QUANTIFIED:
+        return _quantified(*QUANTIFIED[operator], decimal=decimal)
     compare = OPERATORS[operator]
 
     def compared(actual: Any, expected: Any) -> Truth:
@@ -133,6 +161,19 @@ def comparison(operator: str, *, decimal: bool = False) -> Callable[[Any, Any], 
         return _TRUTHS[compare(actual, expected)]
 
     return compared_as_decimals if decimal else compared
+
+
+def _quantified(
+    combine: Callable[[Iterable[Truth]], Truth], operator: str, *, decimal: bool
+) -> Callable[[Any, Any], Truth]:
+    compare = comparison(operator, decimal=decimal)
+
+    def compared(actual: Any, expected: Any) -> Truth:
+        if not isinstance(actual, list) or expected is MISSING:
+            return Truth.UNKNOWN
+        return combine([compare(one, expected) for one in actual])
+
+    return compared
 
 
 def apply(operator: str, actual: Any, expected: Any, *, decimal: bool = False) -> Truth:

@@ -36,16 +36,16 @@ def render_page(contract: Contract) -> str:
 def _head(contract: Contract) -> str:
     published = contract.published
     certification = published.certification.capitalize()
-    facts = (
-        f"Canonical: {published.canonical}",
+    facts = [
+        f"Canonical: {published.canonical}" if published.canonical else "",
         f"Last reviewed: {published.last_reviewed}",
-        f"Skill version: {published.skill.version}",
+        f"Skill version: {published.skill.version}" if published.skill else "",
         f"Certification: {published.certification}",
-    )
+    ]
     return (
         f"# What does {contract.id} prove?\n\n"
         f"> {contract.claim} Version {contract.version}, certification {certification}.\n\n"
-        + "".join(fact + _LINE_BREAK for fact in facts)
+        + "".join(fact + _LINE_BREAK for fact in facts if fact)
         + f"\n**{contract.claim} {contract.scope}**"
     )
 
@@ -55,11 +55,11 @@ def _identity(contract: Contract) -> str:
     rows = [
         ("Contract id", _code(contract.id)),
         ("Version", _code(contract.version)),
-        ("Hash", _code(published.hash)),
+        ("Hash", _code(published.hash) if published.hash else None),
         ("Completion level", _code(contract.completion_level)),
         ("Publisher", published.publisher),
         ("Certification", published.certification.capitalize()),
-        ("Skill", f"[{skill.name} {skill.version}]({skill.link})"),
+        ("Skill", f"[{skill.name} {skill.version}]({skill.link})" if skill else None),
         ("Valid for provider API versions", ", ".join(map(_code, contract.provider_api_versions))),
     ]
     return "*Contract identity.*\n\n" + _table(("Fact", "Value"), [(name, said) for name, said in rows if said])

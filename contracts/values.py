@@ -4,6 +4,8 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from contracts.paths import MISSING
+
 _DECIMAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)", re.ASCII)
 _NUMBER_TAG = "$number"
 MAX_DECIMAL_DIGITS = 64
@@ -36,9 +38,14 @@ def is_money(text: str) -> bool:
 
 
 def pack(value: Any) -> Any:
-    """Make a value that JSON can carry: a number that is no 64-bit integer becomes ``{"$number": "60.00"}``."""
+    """Make a value that JSON can carry: a number that is no 64-bit integer becomes ``{"$number": "60.00"}``.
+
+    A list is packed element by element, and an element that is missing becomes null.
+    """
     if type(value) is str:
         return value
+    if isinstance(value, list):
+        return [None if one is MISSING else pack(one) for one in value]
     if isinstance(value, Decimal) or (isinstance(value, int) and not -_INT64 <= value < _INT64):
         return {_NUMBER_TAG: str(value)}
     return value
@@ -46,6 +53,8 @@ def pack(value: Any) -> Any:
 
 def unpack(value: Any) -> Any:
     """Undo :func:`pack`."""
+    if type(value) is list:
+        return [MISSING if one is None else unpack(one) for one in value]
     if type(value) is dict and value.keys() == {_NUMBER_TAG}:
         return Decimal(value[_NUMBER_TAG])
     return value

@@ -11,11 +11,12 @@ from decimal import Decimal
 from typing import Any
 
 from contracts.model import Request
-from contracts.paths import MISSING, parse_path, resolve
+from contracts.paths import MISSING, IncompleteListError, PartialList, Segment, is_plural, parse_path, resolve
 from contracts.values import MAX_DECIMAL_DIGITS, pack
 from verifiers.reads import Answer
 
 MAX_VALUE_CHARACTERS = 1024
+MAX_ELEMENTS = 250
 _OK = 200
 _ERRORS = {
     401: "unauthorized",
@@ -59,19 +60,43 @@ def classify(request: Request, paths: Iterable[str], status: int, headers: Mappi
         return nothing(_graphql_error(document["errors"]), "the answer holds GraphQL errors")
     if resolve(document, _relative(request.evidence)) is MISSING:
         return nothing("absent", f"the answer holds no {request.evidence}")
+    try:
+        return Answer(status, None, values=_values(document, paths), digest=digest, served_version=served)
+    except _Unusable as unusable:
+        return nothing(unusable.error, str(unusable))
+
+
+class _Unusable(Exception):
+    """An answer that holds the resource, and a value that is wanted and cannot be had."""
+
+    def __init__(self, error: str, detail: str) -> None:
+        super().__init__(detail)
+        self.error = error
+
+
+def _values(document: Any, paths: Iterable[str]) -> dict[str, Any]:
+    """Read the paths that resolve.
+
+    To leave out what is there and cannot be kept would make a contradiction unknown that might be true, and let
+    VERIFIED through; so would a part of a list that is wanted whole.
+    """
     values = {}
     for path in paths:
-        value = resolve(document, parse_path(path)[1][1:])
-        if value is MISSING or isinstance(value, dict | list):
+        try:
+            value = resolve(document, parse_path(path)[1][1:])
+        except IncompleteListError as error:
+            raise _Unusable("incomplete_list", f"{path}: {error}") from None
+        if is_plural(path) and isinstance(value, list):
+            value = [MISSING if isinstance(one, dict | list) else one for one in value]
+        elif value is MISSING or isinstance(value, dict | list):
             continue
         if not _can_be_kept(value):
-            # Leaving it out would make a contradiction unknown that might be true, and let VERIFIED through.
-            return nothing("unusable_value", f"{path} holds a value that cannot be kept")
+            raise _Unusable("unusable_value", f"{path} holds a value that cannot be kept")
         values[path] = pack(value)
-    return Answer(status, None, values=values, digest=digest, served_version=served)
+    return values
 
 
-def _relative(path: str) -> tuple[str | int, ...]:
+def _relative(path: str) -> tuple[Segment, ...]:
     """Parse a path within the body, written without a root."""
     return parse_path(f"$observed.{path}")[1]
 
@@ -98,7 +123,9 @@ def _graphql_error(errors: Any) -> str:
 
 
 def _can_be_kept(value: Any) -> bool:
-    """Tell whether a scalar is small enough for a case, and text that can be written down."""
+    """Tell whether a value is small enough for a case, and text that can be written down."""
+    if isinstance(value, list):
+        return len(value) <= MAX_ELEMENTS and all(one is MISSING or _can_be_kept(one) for one in value)
     if isinstance(value, int | Decimal):
         return len(str(value)) <= MAX_DECIMAL_DIGITS
     # JSON can escape half a surrogate pair, which is no text that could be written down again.
@@ -109,15 +136,21 @@ def flatten_connections(value: Any) -> Any:
     """Turn each GraphQL connection into a plain list: ``{nodes: […]}`` and ``{edges: [{node}]}`` alike.
 
     ``transactions[0]`` on a published page means the first transaction, in whichever of the shapes it arrives. Only
-    an object that has nothing but ``nodes`` or ``edges``, ``pageInfo`` and ``totalCount`` is taken for a connection.
+    an object that has nothing but ``nodes`` or ``edges``, ``pageInfo`` and ``totalCount`` is taken for a connection. A
+    connection that does not say that there is no other page is a :class:`PartialList`.
     """
     if isinstance(value, list):
         return [flatten_connections(one) for one in value]
     if not isinstance(value, dict):
         return value
     if value.keys() <= {"nodes", "edges", "pageInfo", "totalCount"}:
+        kind = list if _is_whole(value.get("pageInfo")) else PartialList
         if isinstance(nodes := value.get("nodes"), list):
-            return [flatten_connections(one) for one in nodes]
+            return kind(flatten_connections(one) for one in nodes)
         if isinstance(edges := value.get("edges"), list) and all(isinstance(one, dict) for one in edges):
-            return [flatten_connections(one.get("node")) for one in edges]
+            return kind(flatten_connections(one.get("node")) for one in edges)
     return {name: flatten_connections(one) for name, one in value.items()}
+
+
+def _is_whole(page: Any) -> bool:
+    return isinstance(page, dict) and page.get("hasNextPage") is False and not page.get("hasPreviousPage")

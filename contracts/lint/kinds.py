@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from contracts.instants import parse_instant
 from contracts.model import Contract
-from contracts.paths import channel_of, is_path, parse_path
+from contracts.paths import channel_of, is_path, is_plural, parse_path
 from contracts.values import as_decimal
 
 # `text` may turn out to be a number or an instant; a `name` is neither, such as a currency or `COMPLETED`.
@@ -48,6 +48,13 @@ def is_webhook(contract: Contract, channel: str | None) -> bool:
     """Tell whether a channel counts events; an unknown one does not."""
     known = contract.channels.get(channel or "")
     return known is not None and known.verifier == "webhook"
+
+
+def is_list(contract: Contract, path: str) -> bool:
+    """Tell whether a path holds a list of values: it goes through one, or it is one that a webhook channel holds."""
+    _, segments = parse_path(path)
+    whole = is_webhook(contract, channel_of(path)) and len(segments) == 2  # noqa: PLR2004 - the channel, its member
+    return is_plural(path) or (whole and WEBHOOK_MEMBERS.get(str(segments[1])) == "list")
 
 
 def kind_of(contract: Contract, value: str | bool | int) -> Kind | None:

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
-from contracts.lint.finding import Finding, PlacedRule, error, placed_rules
-from contracts.lint.kinds import TEXTS, Kind, kind_of
+from contracts.lint.finding import Finding, PlacedRule, error, listed, placed_rules
+from contracts.lint.kinds import TEXTS, Kind, is_list, kind_of
 from contracts.model import Contract, Expected
-from contracts.paths import is_path
+from contracts.operators import QUANTIFIED
+from contracts.paths import is_path, is_plural
 
-_LISTS: Final = ("in", "not_in")
+_LISTS: Final = ("in", "not_in", "every_in", "any_in")
 _ORDERED: Final = ("gt", "gte", "lt", "lte")
 _TIMES: Final = ("time_before", "time_after")
+_QUANTIFIED: Final = listed(QUANTIFIED)
 
 _NUMBERS: Final[frozenset[Kind]] = frozenset({"number"})
 _DECIMALS: Final[frozenset[Kind]] = frozenset({"number", "text", "amount"})
@@ -21,7 +23,7 @@ _COMPARED: Final[frozenset[Kind]] = TEXTS | {"number", "truth value"}
 def check(contract: Contract) -> Iterator[Finding]:
     """Find rules whose operator cannot compare what the rule reads with what it expects."""
     for placed in placed_rules(contract):
-        faults = [*_shape_faults(placed)]
+        faults = [*_shape_faults(placed), *_list_faults(contract, placed)]
         yield from faults or _kind_faults(contract, placed)
 
 
@@ -40,12 +42,28 @@ def _shape_faults(placed: PlacedRule) -> Iterator[Finding]:
         yield error(field, "`exists` expects true: a missing value proves nothing, not even its absence")
 
 
+def _list_faults(contract: Contract, placed: PlacedRule) -> Iterator[Finding]:
+    rule = placed.rule
+    if rule.operator in QUANTIFIED and not is_list(contract, rule.path):
+        message = (
+            f"`{rule.operator}` compares each value of a list, and `{rule.path}` holds one: write `list[*].member`"
+        )
+        yield error(f"{placed.field}.path", message)
+    elif rule.operator not in QUANTIFIED and is_plural(rule.path):
+        message = f"`{rule.path}` holds a list of values, which `{rule.operator}` cannot compare: {_QUANTIFIED} can"
+        yield error(f"{placed.field}.path", message)
+    if any(is_path(one) and is_plural(str(one)) for one in _elements(rule.expected)):
+        yield error(f"{placed.field}.expected", f"`{rule.expected}` holds a list of values: expected is a single one")
+
+
 def _kind_faults(contract: Contract, placed: PlacedRule) -> Iterator[Finding]:
     rule = placed.rule
     if rule.operator == "exists":
         return
     allowed, compared = _allowed(placed)
+    # What the elements of a webhook channel's list are called is text; of another list only the provider knows.
     actual = kind_of(contract, rule.path)
+    actual = "name" if actual == "list" and rule.operator in QUANTIFIED else actual
     if actual is not None and actual not in allowed:
         message = f"`{rule.operator}` compares {compared}, but `{rule.path}` is {_a(actual)}"
         yield error(f"{placed.field}.path", message)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contracts.lint.finding import Finding, error, listed, placed_rules
 from contracts.lint.kinds import OPERATION_MEMBERS, WEBHOOK_MEMBERS, is_webhook
 from contracts.model import Contract
-from contracts.paths import is_path, parse_path
+from contracts.paths import Each, Segment, is_path, parse_path
 
 
 def check(contract: Contract) -> Iterator[Finding]:
@@ -55,11 +55,17 @@ def _fault(contract: Contract, path: str) -> str | None:
     return f"`{path}` reads into a single value: the path ends at `${root}.{first}`" if rest else None
 
 
-def _channel_fault(contract: Contract, path: str, channel: str, rest: list[str | int]) -> str | None:
+def _channel_fault(contract: Contract, path: str, channel: str, rest: list[Segment]) -> str | None:
     if channel not in contract.channels:
         return f"`{path}` reads the channel `{channel}`: the contract has {listed(contract.channels)}"
+    through = any(isinstance(segment, Each) for segment in rest)
     if not is_webhook(contract, channel):
+        request = contract.readings.requests.get(channel)
+        if through and request is not None and request.graphql and "hasNextPage" not in request.graphql.document:
+            return f"`{path}` means every element, but the query does not ask for `pageInfo {{ hasNextPage }}`"
         return None
+    if through:
+        return f"`{path}`: a webhook channel's lists are read as a whole, without [*]"
     member = rest[0] if rest else None
     if member not in WEBHOOK_MEMBERS:
         return f"`{path}`: a webhook channel holds {listed(WEBHOOK_MEMBERS)}"

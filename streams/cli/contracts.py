@@ -127,7 +127,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     return (
         contract.id,
         contract.version,
-        contract.published.hash,
+        contract.published.hash or "-",
         contract.content_hash,
         contract.completion_level,
         contract.published.certification,

@@ -10,7 +10,7 @@ from worlds import CONTEXT
 from contracts.evaluation import evaluate
 from contracts.judgement import ChannelState, Decided, Undecided, judge
 from contracts.model import Contract
-from contracts.operators import OPERATORS, Truth, apply
+from contracts.operators import NAMES, QUANTIFIED, Truth, apply
 from contracts.paths import MISSING
 from contracts.schedule import Schedule
 
@@ -22,6 +22,8 @@ scalars = st.one_of(
     st.decimals(allow_nan=False),
     st.sampled_from(["42.50", "42.5", "USD", "2026-03-12T15:42:18Z", "2026-03-12T15:42:17.900Z", "FAILURE", "PENDING"]),
 )
+
+lists = st.lists(st.sampled_from(["SUCCESS", "PENDING", "FAILURE", True, False, MISSING]), max_size=3)
 
 
 def paths(contract: Contract) -> list[str]:
@@ -36,14 +38,14 @@ def paths(contract: Contract) -> list[str]:
 @st.composite
 def contract_and_facts(draw: st.DrawFn) -> tuple[Contract, dict[str, Any]]:
     contract = draw(contracts)
-    return contract, draw(st.dictionaries(st.sampled_from(paths(contract)), scalars))
+    return contract, draw(st.dictionaries(st.sampled_from(paths(contract)), scalars | lists))
 
 
 def channels(contract: Contract, *, observed: bool = True, settled: bool = True) -> dict[str, ChannelState]:
     return {name: ChannelState(observed, settled) for name in contract.channels}
 
 
-@given(st.sampled_from(sorted(OPERATORS)), scalars, st.booleans())
+@given(st.sampled_from(sorted(NAMES)), scalars, st.booleans())
 def test_no_operator_knows_anything_about_a_missing_value(operator, value, decimal):
     assert apply(operator, MISSING, value, decimal=decimal) is Truth.UNKNOWN
     assert apply(operator, value, MISSING, decimal=decimal) is Truth.UNKNOWN
@@ -54,6 +56,28 @@ def test_an_operator_and_its_opposite_never_agree(actual, expected, decimal):
     for one, other in (("eq", "ne"), ("time_before", "time_after"), ("gt", "lte"), ("lt", "gte")):
         told = apply(one, actual, expected, decimal=decimal), apply(other, actual, expected, decimal=decimal)
         assert told in {(Truth.UNKNOWN,) * 2, (Truth.TRUE, Truth.FALSE), (Truth.FALSE, Truth.TRUE)}
+
+
+@given(st.sampled_from(sorted(QUANTIFIED)), st.lists(scalars | st.just(MISSING), max_size=5), scalars, st.booleans())
+def test_a_list_is_judged_by_its_values_and_what_becomes_known_changes_no_answer(operator, values, expected, decimal):
+    quantifier, each = operator.split("_")
+    wanted = [expected] if each == "in" else expected
+    told = apply(operator, values, wanted, decimal=decimal)
+    single = [apply(each, one, wanted, decimal=decimal) for one in values]
+    if quantifier == "every":
+        assert (told is Truth.TRUE) == (bool(values) and all(one is Truth.TRUE for one in single))
+        assert (told is Truth.FALSE) == (not values or Truth.FALSE in single)
+    else:
+        assert (told is Truth.TRUE) == (Truth.TRUE in single)
+        assert (told is Truth.FALSE) == all(one is Truth.FALSE for one in single)
+    if told is not Truth.UNKNOWN:  # whatever the missing values turn out to be
+        for known in scalar_examples(expected):
+            filled = [known if one is MISSING else one for one in values]
+            assert apply(operator, filled, wanted, decimal=decimal) is told
+
+
+def scalar_examples(expected):
+    return (expected, "something else", 7, True)
 
 
 @given(contract_and_facts())

@@ -83,6 +83,11 @@ PATHS = [
     ),
     ({f"{DUPLICATE}.path": f"{COUNT}.x"}, f"{DUPLICATE}.path", "reads what `count` of a webhook channel does not hold"),
     (
+        {DUPLICATE: {**rule(f"{TYPES}[*]", "any_eq", "X"), "class": "x", "reason": "x"}},
+        f"{DUPLICATE}.path",
+        "read as a whole",
+    ),
+    (
         {DUPLICATE: {**rule(f"{TYPES}[0].name", "eq", "X"), "class": "x", "reason": "x"}},
         f"{DUPLICATE}.path",
         "reads what `types` of a webhook channel does not hold",
@@ -103,6 +108,25 @@ def test_a_parameter_that_reads_an_undeclared_input() -> None:
 @pytest.mark.parametrize("path", [f"{TYPES}[0]", "$observed.order_refund_events.latest"])
 def test_what_a_webhook_channel_holds_may_be_read(path: str) -> None:
     assert errors(SHOPIFY, {DUPLICATE: contradiction(rule(path, "eq", "X"))}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "operator", "expected"),
+    [
+        (f"{READ}.transactions[*].status", "every_eq", "SUCCESS"),
+        (f"{READ}.transactions[kind=REFUND].status", "any_in", ("FAILURE", "ERROR")),
+        (TYPES, "any_eq", "REFUNDS_CREATE"),
+    ],
+)
+def test_each_value_of_a_list_may_be_compared(path: str, operator: str, expected: Any) -> None:
+    assert errors(SHOPIFY, {DUPLICATE: contradiction(rule(path, operator, expected))}) == []
+
+
+def test_a_query_that_does_not_ask_whether_there_is_more() -> None:
+    query = "query Q($id: ID!) { refund(id: $id) { transactions(first: 50) { nodes { status } } } }"
+    changed = contradiction(rule(f"{READ}.transactions[*].status", "every_eq", "SUCCESS"))
+    changes = {DUPLICATE: changed, f"{REQUEST}.graphql.document": query}
+    expect_error(SHOPIFY, changes, f"{DUPLICATE}.path", "does not ask for `pageInfo { hasNextPage }`")
 
 
 OPERATORS = [
@@ -138,6 +162,14 @@ OPERATORS = [
         "expected",
         "neither a number nor an instant",
     ),
+    (rule(f"{READ}.lines[*].status", "eq", "A"), "path", "holds a list of values, which `eq` cannot compare"),
+    (rule(f"{READ}.lines[kind=A].status", "exists", True), "path", "which `exists` cannot compare"),
+    (rule(f"{READ}.lines[0].status", "every_eq", "A"), "path", "compares each value of a list"),
+    (rule(COUNT, "any_eq", 1), "path", "compares each value of a list"),
+    (rule(f"{READ}.lines[*].status", "every_in", "A"), "expected", "`every_in` needs a list"),
+    (rule(f"{READ}.lines[*].status", "any_eq", ("A",)), "expected", "a list goes with `in` or `not_in`"),
+    (rule(f"{READ}.id", "eq", f"{READ}.lines[*].id"), "expected", "expected is a single one"),
+    (rule(TYPES, "any_eq", 1), "expected", "the two are never compared"),
     (rule(f"{READ}.id", "exists", "yes"), "expected", "`exists` expects true"),
     (rule(f"{READ}.id", "exists", False), "expected", "not even its absence"),
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contracts.operators import OPERATORS, Truth, apply
+from contracts.operators import NAMES, QUANTIFIED, Truth, apply
 from contracts.paths import MISSING
 
 T, F, U = Truth.TRUE, Truth.FALSE, Truth.UNKNOWN
@@ -156,7 +156,7 @@ def test_time_before_takes_the_whole_interval_and_time_after_is_its_complement(
     assert apply("time_after", actual, expected) is OPPOSITE[before]
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATORS))
+@pytest.mark.parametrize("operator", sorted(NAMES))
 @pytest.mark.parametrize(
     ("actual", "expected"),
     [(MISSING, "42.50"), ("42.50", MISSING), (MISSING, MISSING), (MISSING, True), (MISSING, ["42.50"]), (MISSING, 0)],
@@ -168,7 +168,7 @@ def test_no_operator_is_anything_but_unknown_on_a_missing_value(
     assert apply(operator, actual, expected, decimal=decimal) is U
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATORS))
+@pytest.mark.parametrize("operator", sorted(NAMES))
 @pytest.mark.parametrize("actual", [{"deep": {"er": []}}, [{}], {}])
 def test_values_that_cannot_be_hashed_or_ordered_raise_nothing(operator: str, actual: Any) -> None:
     for expected in ("x", 1, True, ["x"], {}, [], [[]]):
@@ -210,3 +210,45 @@ def test_as_decimal_compares_numbers_whatever_they_are_written_as(
 
 def test_truth_is_made_of_what_is_known() -> None:
     assert [Truth.of(one) for one in (True, False, None)] == [T, F, U]
+
+
+@pytest.mark.parametrize(
+    ("actual", "every", "some"),
+    [
+        (["SUCCESS"], T, T),
+        (["SUCCESS", "SUCCESS"], T, T),
+        (["SUCCESS", "FAILURE"], F, T),
+        (["FAILURE"], F, F),
+        (["SUCCESS", MISSING], U, T),
+        (["FAILURE", MISSING], F, U),
+        (["FAILURE", MISSING, "SUCCESS"], F, T),
+        ([MISSING], U, U),
+        (["SUCCESS", 7], U, T),
+        (["FAILURE", 7], F, U),
+        # where nothing is, nothing was seen to succeed
+        ([], F, F),
+        # no list at all
+        (MISSING, U, U),
+        ("SUCCESS", U, U),
+        ({"0": "SUCCESS"}, U, U),
+        (None, U, U),
+    ],
+)
+def test_of_a_list_every_value_is_judged_or_any(actual: Any, every: Truth, some: Truth) -> None:
+    assert apply("every_eq", actual, "SUCCESS") is every
+    assert apply("every_in", actual, ["SUCCESS", "DONE"]) is every
+    assert apply("any_eq", actual, "SUCCESS") is some
+    assert apply("any_in", actual, ["SUCCESS", "DONE"]) is some
+
+
+def test_the_values_of_a_list_may_be_compared_as_decimals() -> None:
+    assert apply("every_eq", ["42.5", "42.50", 42], "42.50", decimal=True) is F
+    assert apply("every_eq", ["42.5", "42.50"], "42.50", decimal=True) is T
+    assert apply("any_in", ["x", "7"], ["7.0"], decimal=True) is T
+    assert apply("every_in", ["x", "7"], ["7.0"], decimal=True) is U
+
+
+@pytest.mark.parametrize("operator", sorted(QUANTIFIED))
+@pytest.mark.parametrize("actual", [[], ["SUCCESS"], ["FAILURE"]])
+def test_of_a_list_nothing_is_known_where_the_expected_value_is_missing(operator: str, actual: Any) -> None:
+    assert apply(operator, actual, MISSING) is U

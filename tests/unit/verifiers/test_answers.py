@@ -9,9 +9,10 @@ import orjson
 import pytest
 from accounts import CHANNEL, PAYPAL, SHOPIFY, sample
 
+from contracts.paths import PartialList
 from contracts.values import unpack
 from streams.messages import ReadAnswered, decode_case_message, encode
-from verifiers.answers import MAX_VALUE_CHARACTERS, classify, flatten_connections
+from verifiers.answers import MAX_ELEMENTS, MAX_VALUE_CHARACTERS, classify, flatten_connections
 from verifiers.reads import Answer
 
 _SHOPIFY = f"$observed.{CHANNEL}.data.refund"
@@ -262,11 +263,66 @@ def test_connections_are_flattened_and_nothing_else(value: Any, flat: Any) -> No
     assert flatten_connections(value) == flat
 
 
+@pytest.mark.parametrize(
+    ("page", "whole"),
+    [
+        ({"hasNextPage": False}, True),
+        ({"hasNextPage": False, "hasPreviousPage": False}, True),
+        ({"hasNextPage": True}, False),
+        ({"hasNextPage": False, "hasPreviousPage": True}, False),
+        ({"hasNextPage": None}, False),
+        ({"hasNextPage": 0}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+@pytest.mark.parametrize("shape", [{"nodes": [NODE]}, {"edges": [{"node": NODE}]}])
+def test_a_connection_is_whole_only_where_it_says_so(page: Any, whole: bool, shape: dict[str, Any]) -> None:
+    assert isinstance(flatten_connections({**shape, "pageInfo": page}), PartialList) is not whole
+
+
 def test_the_order_of_a_connection_stays() -> None:
     assert flatten_connections({"edges": [{"node": {"n": one}} for one in range(50)]}) == [{"n": n} for n in range(50)]
 
 
 # -- values
+
+
+LISTED = f"{_PAYPAL}.lines[kind=REFUND].status"
+
+
+def listed(body: str) -> Any:
+    return classify(PAYPAL.readings.requests["refund_readback"], [LISTED], 200, httpx.Headers(), body.encode())
+
+
+@pytest.mark.parametrize(
+    ("lines", "values"),
+    [
+        ('[{"kind": "REFUND", "status": "SUCCESS"}, {"kind": "SALE", "status": "X"}]', {LISTED: ["SUCCESS"]}),
+        ('[{"kind": "REFUND", "status": null}, {"kind": "REFUND", "status": {}}]', {LISTED: [None, None]}),
+        ('[{"kind": "REFUND", "status": 0.10}]', {LISTED: [{"$number": "0.10"}]}),
+        ("[]", {LISTED: []}),
+        ("null", {}),
+        ('{"nodes": [], "pageInfo": {"hasNextPage": false}}', {LISTED: []}),
+    ],
+)
+def test_a_list_is_kept_value_by_value(lines: str, values: dict[str, Any]) -> None:
+    answer = listed(f'{{"id": "x", "lines": {lines}}}')
+    assert (answer.error, answer.values) == (None, values)
+
+
+def test_a_page_of_a_list_that_is_wanted_whole_is_no_evidence() -> None:
+    for page in ('{"hasNextPage": true}', "{}"):
+        answer = listed(f'{{"id": "x", "lines": {{"nodes": [], "pageInfo": {page}}}}}')
+        assert (answer.error, answer.values) == ("incomplete_list", {})
+
+
+def test_a_list_that_is_too_long_to_be_kept_is_no_evidence() -> None:
+    def of(number: int) -> str | None:
+        lines = json.dumps([{"kind": "REFUND", "status": "SUCCESS"}] * number)
+        return listed(f'{{"id": "x", "lines": {lines}}}').error
+
+    assert (of(MAX_ELEMENTS), of(MAX_ELEMENTS + 1)) == (None, "unusable_value")
 
 
 def test_numbers_stay_exact() -> None:

@@ -1,25 +1,21 @@
-"""PayPal: the Payments API v2 and its webhooks.
+"""PayPal: the Payments API v2 and its webhooks; what their events say is read in ``verifiers.paypal_events``.
 
 Sources: PayPal's OpenAPI documents of the Payments API and of webhooks, and recorded sandbox deliveries.
 """
 
 import asyncio
-import re
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Literal
 
 import httpx
 
 from verifiers.connection import Connection, ConnectionPart, Secret
-from verifiers.events import Delivery, DeliveryError, Event
-from verifiers.providers import Provider, checked_instant
+from verifiers.events import Delivery
+from verifiers.paypal_events import CARRIED, event_type, normalise
+from verifiers.providers import Provider
 from verifiers.reads import Unauthorised
 
-# A link to a capture, by its path: the host and what follows the path make no difference.
-_CAPTURE_LINK = re.compile(
-    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?(?://(?:\[[^\]/?#\s]*\]|[^/?#\s\[\]])*)?/v2/payments/captures/([^/?#\s]+)(?:\?[^#]*)?(?:#.*)?"
-)
 _RENEW_BEFORE_S = 60.0
 _LONGEST_LIFE_S = 86_400.0
 _UNAUTHORIZED = 401
@@ -107,60 +103,10 @@ def authenticate(delivery: Delivery, connection: Connection) -> None:
     """Accept a delivery that a trusted gateway has verified; nothing else can be configured."""
 
 
-def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:
-    """Return the envelope's event type, its envelope checked.
-
-    Raises:
-        DeliveryError: there is none, or the envelope's date is impossible (PayPal's own simulator has sent a month 19).
-    """
-    name = document.get("event_type")
-    if not isinstance(name, str) or not name:
-        raise DeliveryError("malformed_delivery", "event_type is missing from the body")
-    if "create_time" in document:
-        checked_instant(document, "create_time")
-    return name
-
-
-def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
-    """Read a ``PAYMENT.CAPTURE.REFUNDED`` body: the refund, its capture, its birth.
-
-    Raises:
-        DeliveryError: an identifier is missing, or a date is impossible.
-    """
-    resource = document.get("resource")
-    if not isinstance(resource, Mapping):
-        raise DeliveryError("malformed_delivery", "resource is missing from the body")
-    refund_id = resource.get("id")
-    if not isinstance(refund_id, str) or not refund_id:
-        raise DeliveryError("malformed_delivery", "resource.id is missing from the body")
-    identifiers = {"refund_id": refund_id}
-    if (capture_id := _capture_id(resource)) is not None:
-        identifiers["capture_id"] = capture_id
-    return [
-        Event(
-            id=str(document.get("id", "")),
-            type=event_type(delivery, document),
-            resource_id=refund_id,
-            created_at=checked_instant(resource, "create_time", "resource.create_time"),
-            identifiers=identifiers,
-        )
-    ]
-
-
-def _capture_id(resource: Mapping[str, Any]) -> str | None:
-    """Find the capture by the path of the ``up`` link. Never by host: real events carried internal ones."""
-    links = resource.get("links")
-    for link in links if isinstance(links, list) else []:
-        href = link.get("href") if isinstance(link, Mapping) and link.get("rel") == "up" else None
-        if isinstance(href, str) and (found := _CAPTURE_LINK.fullmatch(href)):
-            return found[1]
-    return None
-
-
 PROVIDER = Provider(
     name="paypal",
     connection=PayPalConnection,
-    carried={"PAYMENT.CAPTURE.REFUNDED": frozenset({"refund_id", "capture_id"})},
+    carried=CARRIED,
     authenticate=authenticate,
     event_type=event_type,
     normalise=normalise,

@@ -18,6 +18,12 @@ from verifiers.events import Delivery, DeliveryError, Event, NotAuthentic
 from verifiers.providers import Provider, checked_instant
 
 _MAX_EXACT = 2**63
+_TRANSACTION = "ORDER_TRANSACTIONS_CREATE"
+# Event type → what its bodies are, in words and in global ids, and how we name their ids.
+_RESOURCES = {
+    "REFUNDS_CREATE": ("refunds", "Refund", "refund_id"),
+    _TRANSACTION: ("transactions", "OrderTransaction", "transaction_id"),
+}
 
 
 class Credentials(ConnectionPart):
@@ -102,28 +108,42 @@ def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:
 
 
 def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
-    """Read a ``refunds/create`` body: the refund, its order, its birth.
+    """Read a ``refunds/create`` or an ``order_transactions/create`` body: the resource, its order, its birth.
+
+    A transaction's body names no refund, so it is known by its order. Shopify sends it when the transaction is made and
+    when its status changes, once that is success, failure or error.
+
+    Returns:
+        The event; none for a transaction that refunds nothing, a sale for instance.
 
     Raises:
         DeliveryError: an identifier is missing, inexact or contradicts another, or the date is impossible.
     """
-    refund_id = _number(document, "id")
-    global_id = document.get("admin_graphql_api_id") or f"gid://shopify/Refund/{refund_id}"
-    if global_id != f"gid://shopify/Refund/{refund_id}":
+    name = event_type(delivery, document)
+    things, resource, identifier = _RESOURCES[name]
+    if name == _TRANSACTION:
+        kind = document.get("kind")
+        if not isinstance(kind, str):
+            raise DeliveryError("malformed_delivery", f"kind is no text: {kind!r}")
+        if kind != "refund":
+            return []
+    number = _number(document, "id")
+    global_id = document.get("admin_graphql_api_id") or f"gid://shopify/{resource}/{number}"
+    if global_id != f"gid://shopify/{resource}/{number}":
         # A gateway that went through JavaScript's numbers rounds ids above 2^53, and then order_id as well.
         raise DeliveryError(
             "identifiers_disagree",
-            f"id {refund_id} and admin_graphql_api_id {global_id!r} name different refunds: the numbers of this body"
+            f"id {number} and admin_graphql_api_id {global_id!r} name different {things}: the numbers of this body"
             " cannot be trusted",
         )
     order_id = f"gid://shopify/Order/{_number(document, 'order_id')}"
     return [
         Event(
             id=delivery.headers.get("x-shopify-event-id") or delivery.headers.get("x-shopify-webhook-id") or "",
-            type=event_type(delivery, document),
+            type=name,
             resource_id=global_id,
             created_at=checked_instant(document, "created_at"),
-            identifiers={"refund_id": global_id, "order_id": order_id},
+            identifiers={identifier: global_id, "order_id": order_id},
         )
     ]
 
@@ -138,7 +158,7 @@ def _number(document: Mapping[str, Any], name: str) -> int:
 PROVIDER = Provider(
     name="shopify",
     connection=ShopifyConnection,
-    carried={"REFUNDS_CREATE": frozenset({"refund_id", "order_id"})},
+    carried={name: frozenset({identifier, "order_id"}) for name, (*_, identifier) in _RESOURCES.items()},
     authenticate=authenticate,
     event_type=event_type,
     normalise=normalise,

@@ -273,8 +273,46 @@ def test_the_event_is_named_by_the_event_id_then_by_the_webhook_id() -> None:
 
 def test_events_carry_what_the_catalogue_is_told_they_carry() -> None:
     carried = carried_identifiers("shopify")
-    assert carried == {"REFUNDS_CREATE": frozenset({"refund_id", "order_id"})}
+    assert carried == {
+        "REFUNDS_CREATE": frozenset({"refund_id", "order_id"}),
+        "ORDER_TRANSACTIONS_CREATE": frozenset({"transaction_id", "order_id"}),
+    }
     assert events(signed(body()))[0].identifiers.keys() == carried["REFUNDS_CREATE"]
+    assert transaction()[0].identifiers.keys() == carried["ORDER_TRANSACTIONS_CREATE"]
+
+
+def transaction(**changes: Any) -> list[Event]:
+    return events(
+        signed(body(**({"kind": "refund", "status": "success"} | changes)), x_shopify_topic="order_transactions/create")
+    )
+
+
+def test_a_transaction_that_refunds_names_itself_its_order_and_its_own_birth() -> None:
+    (event,) = transaction(admin_graphql_api_id="gid://shopify/OrderTransaction/1")
+    assert (event.type, event.resource_id) == ("ORDER_TRANSACTIONS_CREATE", "gid://shopify/OrderTransaction/1")
+    assert event.identifiers == {"transaction_id": event.resource_id, "order_id": "gid://shopify/Order/69"}
+    assert event.created_at == "2026-03-12T11:42:18-04:00"
+
+
+@pytest.mark.parametrize("kind", ["sale", "capture", "authorization", "void", "change", "Refund", ""])
+def test_a_transaction_of_another_kind_is_no_event_for_us(kind: str) -> None:
+    assert transaction(kind=kind) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "class_"),
+    [
+        ({"kind": None}, "malformed_delivery"),
+        ({"kind": ...}, "malformed_delivery"),
+        ({"order_id": None}, "malformed_delivery"),
+        ({"admin_graphql_api_id": "gid://shopify/Refund/1"}, "identifiers_disagree"),
+        ({"admin_graphql_api_id": "gid://shopify/OrderTransaction/2"}, "identifiers_disagree"),
+    ],
+)
+def test_a_transaction_that_cannot_be_told_is_refused(changes: dict[str, Any], class_: str) -> None:
+    with pytest.raises(DeliveryError) as caught:
+        transaction(**changes)
+    assert caught.value.class_ == class_
 
 
 def test_the_registry_knows_both_providers_and_no_other() -> None:

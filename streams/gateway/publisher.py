@@ -205,7 +205,8 @@ class Publisher:
             elif time.monotonic() - self._answered_at > LATELY_S:
                 self._say("Kafka does not answer")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._beyond_repair.wait(), _ASK_EVERY_S)
+                async with asyncio.timeout(_ASK_EVERY_S):  # wait_for swallows a cancellation that comes with the event
+                    await self._beyond_repair.wait()
                 self._say("the producer has to be replaced")
                 return
 

@@ -37,6 +37,7 @@ _ASK_WITHIN_S: Final = 2.0
 # A producer to which nothing was answered for so long is replaced: it would never look where Kafka is now.
 _GIVEN_UP_AFTER_S: Final = 30.0
 _RETIRE_WITHIN_S: Final = 5.0
+_END_WITHIN_S: Final = 1.0
 # After these a new producer can do what this one cannot: it has lost count of its records, or is closed.
 _WORTH_ANOTHER: Final = (
     InvalidProducerEpoch,
@@ -75,7 +76,10 @@ class Publisher:
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
-            self._retire()
+            # Every delivery is answered by now. What is left was not acknowledged, and nobody waits for it.
+            client, self._client = self._client, None
+            if client is not None:
+                self._retire(client, _END_WITHIN_S)
             await asyncio.gather(*self._retiring, return_exceptions=True)
 
     @property
@@ -126,22 +130,18 @@ class Publisher:
                 if not isinstance(error, _WORTH_ANOTHER):
                     raise
 
-    def _replace(self, client: AIOKafkaProducer) -> None:
-        if client is self._client:
+    def _replace(self, client: AIOKafkaProducer | None) -> None:
+        if client is not None and client is self._client:
             self._client = None
             self._connected.clear()
             self._retire(client)
             self._beyond_repair.set()
 
-    def _retire(self, client: AIOKafkaProducer | None = None) -> None:
+    def _retire(self, client: AIOKafkaProducer, within_s: float = _RETIRE_WITHIN_S) -> None:
         """Let a producer go, once it has finished what is under way."""
-        if client is None:
-            client, self._client = self._client, None
-            self._connected.clear()
-        if client is not None:
-            task = asyncio.create_task(_stop(client))
-            self._retiring.add(task)
-            task.add_done_callback(self._retiring.discard)
+        task = asyncio.create_task(_stop(client, within_s))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
 
     async def _keep_connected(self) -> None:
         while True:
@@ -149,6 +149,7 @@ class Publisher:
                 await self._be_connected()
             except Exception as error:  # noqa: BLE001 - without this task nothing would ever be acknowledged again
                 _log.error("the connection to Kafka failed", exc_info=error)
+            self._replace(self._client)
             await asyncio.sleep(_ASK_EVERY_S)
 
     async def _be_connected(self) -> None:
@@ -160,10 +161,7 @@ class Publisher:
         self._answered_at = time.monotonic()
         self._connected.set()
         self._say("Kafka answers")
-        try:
-            await self._watch(client)
-        finally:
-            self._replace(client)
+        await self._watch(client)
 
     async def _connect(self) -> AIOKafkaProducer | None:
         """Start a producer, and see that the topic is there.
@@ -225,9 +223,9 @@ class Publisher:
             _log.log(logging.INFO if sentence == "Kafka answers" else logging.WARNING, "%s", sentence)
 
 
-async def _stop(client: AIOKafkaProducer) -> None:
+async def _stop(client: AIOKafkaProducer, within_s: float) -> None:
     """Stop a producer; one that cannot finish is broken off. Nobody was told that its records had arrived."""
     for stop in (client.stop, client.client.close):
         with contextlib.suppress(KafkaError, OSError, TimeoutError):
-            async with asyncio.timeout(_RETIRE_WITHIN_S):
+            async with asyncio.timeout(within_s):
                 await stop()

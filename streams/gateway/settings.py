@@ -38,7 +38,8 @@ class GatewaySettings(BaseSettings):
     head_within_s: float = Field(
         5.0, gt=0, le=60, description="How long a request's headers may take to come, in seconds."
     )
-    idle_s: float = Field(30.0, gt=0, le=600, description="When a connection without a request is closed, in seconds.")
+    # Longer than nginx keeps an idle one: a connection must not be closed under a request.
+    idle_s: float = Field(75.0, gt=0, le=600, description="When a connection without a request is closed, in seconds.")
     max_body_bytes: int = Field(
         3 * _MIB, ge=1, le=MAX_RECORD_BYTES - _BESIDE_THE_BODY, description="The longest body that is taken."
     )

@@ -2,12 +2,16 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from streams.cli import cli
+from streams.gateway.settings import ENV_PREFIX, GatewaySettings
 from streams.settings import Settings
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -33,7 +37,7 @@ def test_docker_compose_accepts_the_file(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     resolved = yaml.safe_load(done.stdout)
-    assert set(resolved["services"]) == {"kafka", "worker"}
+    assert set(resolved["services"]) == {"kafka", "worker", "gateway"}
     # Escaped here too: the dollar is the container's shell's, and not docker-compose's own.
     assert "$$(find " in done.stdout
 
@@ -56,9 +60,29 @@ def test_the_worker_is_given_settings_that_exist(services: dict[str, Any]) -> No
     assert worker["environment"]["PROOFSTREAM_HEALTH_FILE"] in worker["healthcheck"]["test"][1]
 
 
-def test_only_this_machine_reaches_kafka(services: dict[str, Any]) -> None:
-    published = [port for service in services.values() for port in service.get("ports", [])]
-    assert published == ["127.0.0.1:9092:9092"]
+def test_only_this_machine_reaches_what_is_published(services: dict[str, Any]) -> None:
+    published = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    assert published == {"kafka": ["127.0.0.1:9092:9092"], "gateway": ["127.0.0.1:8080:8080"]}
+
+
+def test_the_gateway_is_given_what_exists(services: dict[str, Any]) -> None:
+    settings = {f"PROOFSTREAM_{name.upper()}" for name in Settings.model_fields}
+    settings |= {f"{ENV_PREFIX}{name.upper()}" for name in GatewaySettings.model_fields}
+    gateway, worker = services["gateway"], services["worker"]
+    assert set(gateway["environment"]) <= settings
+    assert gateway["environment"].items() <= worker["environment"].items()
+    assert gateway["volumes"] == worker["volumes"]
+    asked = CliRunner().invoke(cli, [*gateway["command"], "--help"])
+    assert asked.exit_code == 0, asked.output
+    assert f":{GatewaySettings.model_fields['port'].default}/readyz" in gateway["healthcheck"]["test"][-1]
+
+
+def test_the_gateways_health_check_is_python_that_runs(services: dict[str, Any]) -> None:
+    name, *arguments = services["gateway"]["healthcheck"]["test"][1:]
+    assert name == "python"
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert "Connection refused" in done.stderr or "HTTP Error" in done.stderr
 
 
 def test_each_side_is_told_the_address_that_it_can_reach(services: dict[str, Any]) -> None:

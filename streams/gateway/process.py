@@ -38,13 +38,18 @@ def run_gateway(settings: Settings, gateway: GatewaySettings) -> None:
         verifiers.connections.ConnectionsError: the connections' file is wrong.
         ListenError: the address is taken, or is none of this machine.
     """
+    connections = load_connections(settings.connections_file)
+    with _listen(gateway) as listening:
+        _log_to_stderr(settings)
+        _warn(connections, gateway)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, gateway, connections, listening))
+
+
+def _log_to_stderr(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for name, level in _LEVELS.items():
         logging.getLogger(name).setLevel(level)
-    connections = load_connections(settings.connections_file)
-    _warn(connections, gateway)
-    with _listen(gateway) as listening, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, gateway, connections, listening))
 
 
 def _warn(connections: Connections, gateway: GatewaySettings) -> None:

@@ -29,10 +29,11 @@ async def test_killed_at_each_step_of_a_batch(trial: Trial):
     plans = [f"{point}:{1 if point.startswith('commit') else 2}" for point in POINTS]
     worker = await trial.fleet.join(*plans)
 
-    for life in range(1, len(plans) + 1):
-        # Each life has work of its own, so that it reaches the point that it is to end at.
-        await trial.world.live(6, within_s=0.2)
-        await worker.ended(times=life)
+    async with asyncio.TaskGroup() as loads:
+        for life in range(1, len(plans) + 1):
+            # Each life has work of its own, so that it reaches the point that it is to end at.
+            loads.create_task(trial.world.live(6, within_s=0.2))
+            await worker.ended(times=life)
 
     assert worker.ends == [-signal.SIGKILL] * len(plans)  # each in the middle of a batch, or it would not have ended
     assert await trial.verify() == []

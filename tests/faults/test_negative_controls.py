@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.faults.load import steady_work
 from tests.faults.trial import Trial
 from tests.integration.system import until
 
@@ -30,17 +31,17 @@ def without(guard: str) -> tuple[str, ...]:
 async def test_a_kill_without_a_safeguard_is_noticed(trial: Trial, guard: str, point: str, kinds: set[str]):
     worker = await trial.fleet.join(point, command=without(guard))
 
-    await trial.world.live(40, within_s=0.1)
-    await worker.ended(times=1)
+    async with steady_work(trial):  # there is work until it has reached its end, however much it takes at once
+        await worker.ended(times=1)
 
-    assert kinds & {one.kind for one in await trial.verify(within_s=15)}
+    assert kinds & {one.kind for one in await trial.verify(within_s=10)}
 
 
 async def test_an_error_that_is_acknowledged_is_noticed(trial: Trial):
     await asyncio.gather(trial.world.live(30, within_s=0.1), trial.world.poison())
     await trial.fleet.join(command=without("without_ending_on_errors"))
 
-    assert "swallowed" in {one.kind for one in await trial.verify(within_s=15)}
+    assert "swallowed" in {one.kind for one in await trial.verify(within_s=10)}
 
 
 async def test_a_zombie_without_a_lease_is_noticed(trial: Trial):

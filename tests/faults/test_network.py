@@ -1,7 +1,6 @@
 """The network between workers and Kafka, and between workers and providers, delays, breaks and goes silent."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 
 from streams.embedded.broker import HOST, free_port
 from tests.brokers import RunningKafka, start_kafka
+from tests.faults.load import steady_work
 from tests.faults.proxy import BOTH, Direction, Network, network_to
 from tests.faults.trial import Trial, trial_on
 
@@ -63,24 +63,6 @@ async def trial(
     async with trial_on(node[0].bootstrap, topic_prefix, tmp_path, seed=2026) as prepared:
         prepared.system.environment["PROOFSTREAM_BOOTSTRAP_SERVERS"] = networks[0].address
         yield prepared
-
-
-@contextlib.asynccontextmanager
-async def steady_work(trial: Trial) -> AsyncIterator[None]:
-    """Have operations begin for as long as the block runs, so that there is always work left; then see all through."""
-    over = False
-
-    async def work() -> None:
-        while not over:
-            await trial.world.live(20, within_s=2)
-
-    working = asyncio.create_task(work())
-    try:
-        yield
-        assert await trial.left() > 0, "there was nothing left to do: it proved nothing"
-    finally:
-        over = True
-        await working
 
 
 async def test_connections_to_kafka_break_again_and_again(trial: Trial, networks: list[Network]):

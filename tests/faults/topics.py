@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
-from tests.faults.world import CONSUMED
+from tests.faults.expected import CONSUMED
 
 READ = (*CONSUMED, "verdicts", "reviews", "dead-letters")
 CHANGELOG = "changelog"

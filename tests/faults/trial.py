@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiokafka.errors import KafkaError
@@ -14,9 +15,10 @@ from streams.intake import Context
 from streams.settings import Settings
 from streams.transport.topics import ensure_topics
 from streams.worker import load_context
-from tests.faults.checker import Violation, check
+from tests.faults.checker import Violation, check, summary
 from tests.faults.fleet import Fleet, fleet_of
 from tests.faults.topics import Contents, read_all
+from tests.faults.upstream import Upstream, upstream_of
 from tests.faults.world import World
 from tests.integration.system import System, running_system
 
@@ -25,12 +27,14 @@ VERDICTS = ("VERIFIED", "CONTRADICTED", "FAILED", "UNVERIFIABLE")
 
 @dataclass
 class Trial:
-    """Everything that a trial holds."""
+    """Everything that a trial holds. ``came_to``: what there was to check in the end, by kind."""
 
     system: System
+    upstream: Upstream
     world: World
     fleet: Fleet
     context: Context
+    came_to: Counter[str] = field(default_factory=Counter)
 
     async def contents(self) -> Contents:
         """Read all topics, as soon as Kafka lets it."""
@@ -62,7 +66,14 @@ class Trial:
 
     async def verify(self, within_s: float = 90) -> list[Violation]:
         """Drain, and check."""
-        return check(await self.drain(within_s), self.world.expected, self.context, self.system.prefix)
+        contents = await self.drain(within_s)
+        self.came_to = summary(contents)
+        return check(contents, self.world.expected, self.context, self.system.prefix)
+
+    def read_context(self) -> None:
+        """Read contracts and connections again, as a worker does that starts now."""
+        with _environment(self.system.environment):
+            self.context = load_context(Settings())
 
 
 def _verdict_in(value: bytes) -> list[str]:
@@ -72,13 +83,17 @@ def _verdict_in(value: bytes) -> list[str]:
 @contextlib.asynccontextmanager
 async def trial_on(bootstrap: str, prefix: str, directory: Path, seed: int) -> AsyncIterator[Trial]:
     """Prepare a trial on a Kafka."""
-    async with running_system(bootstrap, prefix, directory, "kafka") as system, fleet_of(system) as fleet:
-        world = World(system, seed)
+    async with (
+        running_system(bootstrap, prefix, directory, "kafka") as system,
+        upstream_of(bootstrap, prefix) as upstream,
+        fleet_of(system) as fleet,
+    ):
+        world = World(system, upstream, seed)
         with _environment(system.environment):
             settings = Settings()
             context = load_context(settings)
         await ensure_topics(settings)
-        yield Trial(system, world, fleet, context)
+        yield Trial(system, upstream, world, fleet, context)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ the record and the rule.
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import orjson
@@ -24,9 +24,11 @@ from streams.policy import Policy
 from streams.records import Record
 from streams.registration import pack_record
 from streams.requeued import REQUEUED_HEADER, RequeuedHeaderError, source_of
+from verifiers.certificates import NONE_KNOWN, Known
+from verifiers.connection import Connection
 from verifiers.connections import Connections
 from verifiers.events import Delivery, DeliveryError, Event
-from verifiers.providers import providers
+from verifiers.providers import needs_certificates, provider_of
 
 CONNECTION_HEADER = "connection_id"
 ARRIVED_HEADER = "arrived_at"
@@ -38,11 +40,12 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the stages know beside the record at hand."""
+    """What the stages know beside the record at hand; ``certificates`` is what ``Certificates.known`` shows."""
 
     catalogue: Catalogue
     connections: Connections
     policy: Policy
+    certificates: Known = field(default_factory=lambda: NONE_KNOWN)
 
 
 class _Refusal(Exception):
@@ -232,7 +235,7 @@ def take_delivery(record: Record, context: Context, now: int) -> list[Output]:
     Args:
         record: the record; its value is the raw body, its headers are the HTTP headers under their own names, the
             connection's id under ``connection_id`` and the arrival time under ``arrived_at``.
-        context: contracts, connections, policy.
+        context: contracts, connections, policy, and the certificates that :func:`certificates_for` names.
         now: the time, in milliseconds.
 
     Returns:
@@ -244,26 +247,31 @@ def take_delivery(record: Record, context: Context, now: int) -> list[Output]:
         return [refused(record, "intake", refusal.class_, str(refusal), now)]
 
 
+def certificates_for(records: Iterable[Record], context: Context, now: int) -> list[str]:
+    """Return the addresses of the certificates that :func:`take_delivery` needs for these records, to be fetched first.
+
+    A record that cannot be taken in needs none.
+    """
+    if not any(needs_certificates(connection) for connection in context.connections.values()):
+        return []
+    addresses: dict[str, None] = {}
+    for record in records:
+        with suppress(_Refusal):
+            connection, delivery = _delivery(record, context, now)
+            if (address := provider_of(connection).certificate_of(delivery, connection)) is not None:
+                addresses[address] = None
+    return list(addresses)
+
+
 def _events(record: Record, context: Context, now: int) -> list[Output]:
-    headers = _headers(record)
-    name = headers.get(CONNECTION_HEADER)
-    connection = context.connections.get(name) if name is not None else None
-    if connection is None:
-        raise _Refusal(
-            "unknown_connection",
-            f"there is no connection {name!r}" if name is not None else "the Kafka header `connection_id` is missing",
-        )
-    if record.value is None:
-        raise _Refusal("not_json", "the record has no value")
-    provider = providers()[connection.provider]
-    delivery = Delivery(connection.id, headers, record.value)
-    provider.authenticate(delivery, connection)
-    document = _parse_body(record.value)
+    connection, delivery = _delivery(record, context, now)
+    provider = provider_of(connection)
+    provider.authenticate(delivery, connection, context.certificates)
+    document = _parse_body(delivery.body)
     event_type = provider.event_type(delivery, document)
     listening = context.catalogue.listening_to(provider.name).get(event_type, ())
     if not listening or event_type not in provider.carried:
         return [Ignored(event_type)]
-    arrived_ms = _arrived_ms(headers.get(ARRIVED_HEADER), record, now)
     cases: dict[str, list[Event]] = {}
     for event in provider.normalise(delivery, document):
         keys = {
@@ -281,7 +289,27 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
         for key in sorted(keys):
             cases.setdefault(key, []).append(event)
     source = source_of(record)
-    return [ToCase(key, Events(now, source, arrived_ms, events)) for key, events in cases.items()]
+    return [ToCase(key, Events(now, source, delivery.arrived_ms, events)) for key, events in cases.items()]
+
+
+def _delivery(record: Record, context: Context, now: int) -> tuple[Connection, Delivery]:
+    """Read a record as the delivery that it is, and find its connection.
+
+    Raises:
+        _Refusal: it is none.
+    """
+    headers = _headers(record)
+    name = headers.get(CONNECTION_HEADER)
+    connection = context.connections.get(name) if name is not None else None
+    if connection is None:
+        raise _Refusal(
+            "unknown_connection",
+            f"there is no connection {name!r}" if name is not None else "the Kafka header `connection_id` is missing",
+        )
+    if record.value is None:
+        raise _Refusal("not_json", "the record has no value")
+    arrived_ms = _arrived_ms(headers.get(ARRIVED_HEADER), record, now)
+    return connection, Delivery(connection.id, headers, record.value, arrived_ms)
 
 
 def _parse_body(body: bytes) -> Mapping[str, Any]:

@@ -9,11 +9,16 @@ from contracts.instants import InstantText
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One webhook delivery: the body exactly as sent, and its HTTP headers with lower-case names."""
+    """One webhook delivery: the body exactly as sent, and its HTTP headers with lower-case names.
+
+    ``arrived_ms`` is when it reached a gateway, in milliseconds since the epoch. A time that is signed must lie near
+    it; where it is not known, it is 0, and no such signature is good.
+    """
 
     connection: str
     headers: Mapping[str, str]
     body: bytes
+    arrived_ms: int = 0
 
 
 class DeliveryError(ValueError):
@@ -71,3 +76,10 @@ class NotAuthentic(DeliveryError):
 
     def __init__(self, message: str) -> None:
         super().__init__("not_authentic", message)
+
+
+class CannotTell(DeliveryError):
+    """Whether the provider sent the delivery cannot be told now, and may be told later: what it takes is not at hand.
+
+    That is never a reason to call a delivery forged: it is to come again, or to be put back.
+    """

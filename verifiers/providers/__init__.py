@@ -8,13 +8,36 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
 from contracts.instants import parse_instant
+from verifiers.certificates import NONE_KNOWN, Known
 from verifiers.connection import Connection
 from verifiers.events import Delivery, DeliveryError, Event
+
+
+class Authenticate(Protocol):
+    """How a provider's deliveries are authenticated: purely, whatever has to be fetched for it being at hand."""
+
+    def __call__(self, delivery: Delivery, connection: Connection, certificates: Known = NONE_KNOWN, /) -> None:
+        """Check that the provider has sent a delivery to this connection.
+
+        Args:
+            delivery: the delivery.
+            connection: the connection that it came in for.
+            certificates: what lies under the address that ``certificate_of`` returns.
+
+        Raises:
+            verifiers.events.NotAuthentic: it has not.
+            verifiers.events.CannotTell: the certificate is not at hand.
+        """
+
+
+def needs_none(delivery: Delivery, connection: Connection) -> str | None:
+    """Return no address: the provider's deliveries are authenticated without certificates."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +45,19 @@ class Provider:
     """What the rest of the project needs to know of a provider.
 
     ``carried`` maps each event type that ``normalise`` understands to the identifiers its events carry.
-    ``authenticate`` raises :class:`verifiers.events.NotAuthentic`; ``event_type`` and ``normalise`` raise
-    :class:`verifiers.events.DeliveryError`. ``authorise`` returns how reads of a connection are authorised.
+    ``event_type`` and ``normalise`` raise :class:`verifiers.events.DeliveryError`. ``authorise`` returns how reads of a
+    connection are authorised. ``certificate_of`` returns the address of the certificate that ``authenticate`` will
+    need, or None where it needs none, or none that may be asked for.
     """
 
     name: str
     connection: type[Connection]
     carried: Mapping[str, frozenset[str]]
-    authenticate: Callable[[Delivery, Connection], None]
+    authenticate: Authenticate
     event_type: Callable[[Delivery, Mapping[str, Any]], str]
     normalise: Callable[[Delivery, Mapping[str, Any]], list[Event]]
     authorise: Callable[[Connection], httpx.Auth | None]
+    certificate_of: Callable[[Delivery, Connection], str | None] = needs_none
 
 
 @cache
@@ -40,6 +65,16 @@ def providers() -> Mapping[str, Provider]:
     """Return every provider by its name."""
     modules = (importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
     return {module.PROVIDER.name: module.PROVIDER for module in modules}
+
+
+def provider_of(connection: Connection) -> Provider:
+    """Return the provider of a configured connection."""
+    return providers()[connection.provider]
+
+
+def needs_certificates(connection: Connection) -> bool:
+    """Tell whether deliveries of a connection may need a certificate that has to be fetched."""
+    return provider_of(connection).certificate_of is not needs_none
 
 
 def carried_identifiers(provider: str) -> Mapping[str, frozenset[str]] | None:

@@ -6,19 +6,25 @@ Sources: PayPal's OpenAPI documents of the Payments API and of webhooks, and rec
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, Literal
+from typing import Any, Final, Literal, Self
+from urllib.parse import urlsplit
 
 import httpx
+from pydantic import model_validator
 
+from verifiers import paypal_signature
+from verifiers.certificates import NONE_KNOWN, Known
 from verifiers.connection import Connection, ConnectionPart, Secret
 from verifiers.events import Delivery
 from verifiers.paypal_events import CARRIED, event_type, normalise
+from verifiers.paypal_signature import PayPalSignatures
 from verifiers.providers import Provider
 from verifiers.reads import Unauthorised
 
 _RENEW_BEFORE_S = 60.0
 _LONGEST_LIFE_S = 86_400.0
 _UNAUTHORIZED = 401
+_SANDBOX_HOSTS: Final = ("api-m.sandbox.paypal.com", "api.sandbox.paypal.com")
 
 
 class Credentials(ConnectionPart):
@@ -29,15 +35,28 @@ class Credentials(ConnectionPart):
 
 
 class PayPalConnection(Connection):
-    """One PayPal account. Its deliveries must come from a gateway that has verified them."""
+    """One PayPal account, of PayPal's sandbox where its ``base_url`` says so."""
 
     provider: Literal["paypal"]
     credentials: Credentials | None = None
-    webhook_auth: Literal["trusted"]
+    webhook_auth: PayPalSignatures | Literal["trusted"]
 
     def default_base_url(self) -> str | None:
         """Use the live API unless the connection says otherwise."""
         return "https://api-m.paypal.com"
+
+    @property
+    def sandbox(self) -> bool:
+        """Whether the account is one of PayPal's sandbox."""
+        return urlsplit(self.url).hostname in _SANDBOX_HOSTS
+
+    @model_validator(mode="after")
+    def _check_simulator(self) -> Self:
+        if isinstance(self.webhook_auth, PayPalSignatures) and self.webhook_auth.simulator and not self.sandbox:
+            raise ValueError(
+                f"webhook_auth.simulator: needs a base_url of PayPal's sandbox, https://{_SANDBOX_HOSTS[0]}"
+            )
+        return self
 
 
 class ClientCredentials(httpx.Auth):
@@ -99,8 +118,24 @@ def authorise(connection: Connection) -> httpx.Auth | None:
     return ClientCredentials(connection.url, connection.credentials) if connection.credentials else None
 
 
-def authenticate(delivery: Delivery, connection: Connection) -> None:
-    """Accept a delivery that a trusted gateway has verified; nothing else can be configured."""
+def authenticate(delivery: Delivery, connection: Connection, certificates: Known = NONE_KNOWN) -> None:
+    """Check that PayPal has signed a delivery for the connection's webhook, or leave that to a trusted gateway.
+
+    Raises:
+        NotAuthentic: it has not.
+        CannotTell: the certificate that it is signed with is not at hand.
+    """
+    assert isinstance(connection, PayPalConnection)  # noqa: S101 - the registry pairs the two
+    if connection.webhook_auth != "trusted":
+        paypal_signature.check(delivery, connection.webhook_auth, certificates, sandbox=connection.sandbox)
+
+
+def certificate_of(delivery: Delivery, connection: Connection) -> str | None:
+    """Return the address of the certificate that a delivery is signed with, if it is to be fetched."""
+    assert isinstance(connection, PayPalConnection)  # noqa: S101 - the registry pairs the two
+    if connection.webhook_auth == "trusted":
+        return None
+    return paypal_signature.certificate_of(delivery, connection.webhook_auth, sandbox=connection.sandbox)
 
 
 PROVIDER = Provider(
@@ -111,4 +146,5 @@ PROVIDER = Provider(
     event_type=event_type,
     normalise=normalise,
     authorise=authorise,
+    certificate_of=certificate_of,
 )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import httpx
 from pydantic import Field
 
+from verifiers.certificates import NONE_KNOWN, Known
 from verifiers.connection import Connection, ConnectionPart, Secret
 from verifiers.events import Delivery, DeliveryError, Event, NotAuthentic
 from verifiers.providers import Provider, checked_instant
@@ -66,7 +67,7 @@ def authorise(connection: Connection) -> httpx.Auth | None:
     return _AccessToken(connection.credentials.access_token) if connection.credentials else None
 
 
-def authenticate(delivery: Delivery, connection: Connection) -> None:
+def authenticate(delivery: Delivery, connection: Connection, certificates: Known = NONE_KNOWN) -> None:
     """Check that a delivery was signed with one of the connection's secrets, for the connection's shop.
 
     The signature is base64 of HMAC-SHA256 over the raw body. It does not cover the headers, and one app's secret is

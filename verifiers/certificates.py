@@ -83,7 +83,10 @@ class Certificates:
         A fetch that fails raises nothing, and what takes too long goes on behind the caller's back.
         """
         self._forget_failures()
-        tasks = [task for url in dict.fromkeys(urls) if (task := self._fetching(url)) is not None]
+        wanted = [url for url in dict.fromkeys(urls) if url not in self._known]
+        tasks = [task for url in wanted if (task := self._fetching(url)) is not None]
+        if left := len(wanted) - len(tasks):
+            _log.warning("%d certificates are not asked for: too many could not be had lately", left)
         if tasks:
             await asyncio.wait(tasks, timeout=TOTAL_WAIT_S)
 
@@ -103,12 +106,9 @@ class Certificates:
             del self._failed_at[url], self._known[url]
 
     def _fetching(self, url: str) -> asyncio.Task[None] | None:
-        """Return the fetch of an address, begun now if need be; None where there is nothing to wait for."""
-        if url in self._known:
-            return None
+        """Return the fetch of an address, begun now if need be; None where too many have failed lately."""
         if url not in self._under_way:
             if len(self._under_way) + len(self._failed_at) >= MAX_FAILED:
-                _log.warning("%s: not asked for, since too many certificates could not be had lately", url)
                 return None
             task = asyncio.create_task(self._fetch(url))
             self._under_way[url] = task

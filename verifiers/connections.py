@@ -4,6 +4,7 @@ A secret is named there by its environment variable (``{env: NAME}``) and never 
 secrets only, may write it out.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from verifiers.connection import Connection
 from verifiers.providers import providers
 
 Connections = Mapping[str, Connection]
+# What a location names beside the file's own members: a model, where there are several, or a validator around it.
+_PYDANTICS_OWN = re.compile(r"(?:[A-Z][A-Za-z]*(?:Secrets|Signatures|Credentials|Scheme)$|function-)")
 
 
 class ConnectionsError(ValueError):
@@ -53,8 +56,7 @@ def _problems(error: ValidationError, document: Mapping[str, Any]) -> str:
             continue  # it is not the other thing that it might have been, either
         if one["type"] == "too_short" and any(other["loc"][:-1] == one["loc"] for other in errors):
             continue  # what was there was refused
-        # A model's name within a location is pydantic's, not the file's.
-        field = ".".join(str(part) for part in one["loc"] if not str(part)[:1].isupper())
+        field = ".".join(str(part) for part in one["loc"] if not _PYDANTICS_OWN.match(str(part)))
         said[field or "connection"] = one["msg"].removeprefix("Value error, ")
     return "; ".join(f"{field}: {message}" for field, message in said.items())
 

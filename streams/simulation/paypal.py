@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from streams.simulation import book
 from streams.simulation.faults import Answers
+from streams.simulation.signing import Signer
 from streams.simulation.times import PACIFIC, local_seconds, utc_seconds
 from streams.simulation.webhooks import WebhookRequest
 
@@ -28,6 +29,7 @@ Status = Literal["COMPLETED", "PENDING", "FAILED", "CANCELLED"]
 TOKEN_LIFE_S: Final = 32_400
 
 _API = "https://api.sandbox.paypal.com"
+_NO_CERTIFICATE = f"{_API}/v1/notifications/certs/CERT-00000000-00000000-00000000"
 _IDS = uuid.UUID("0d3b6f0e-2f0a-4b52-8a54-5d6c7b8a9f10")
 _NO_CREDENTIALS = "Authentication failed due to missing authorization header, or invalid authentication credentials."
 
@@ -168,17 +170,20 @@ def _link(path: str, rel: str, method: str) -> dict[str, str]:
     return {"href": _API + path, "rel": rel, "method": method}
 
 
-def capture_refunded(refund: Refund, *, webhook_id: str, sent_at: datetime) -> WebhookRequest:
-    """Build the ``PAYMENT.CAPTURE.REFUNDED`` delivery of a refund, as a gateway has it that has verified it.
+def capture_refunded(
+    refund: Refund, *, webhook_id: str, sent_at: datetime, signer: Signer | None = None
+) -> WebhookRequest:
+    """Build the ``PAYMENT.CAPTURE.REFUNDED`` delivery of a refund.
 
     Args:
         refund: the refund.
         webhook_id: the id of the subscription.
         sent_at: when PayPal sends it.
+        signer: the simulated PayPal's key. Without one the signature has the real one's place but not its worth, as
+            for a gateway that has verified the delivery.
 
     Returns:
-        The same event id for the same refund each time, a transmission id of its own for each time of sending. The
-        signature has the real one's place but not its worth: only PayPal has PayPal's key.
+        The same event id for the same refund each time, a transmission id of its own for each time of sending.
     """
     event_id = _event_id(refund)
     path = f"/v1/notifications/webhooks-events/{event_id}"
@@ -202,12 +207,16 @@ def capture_refunded(refund: Refund, *, webhook_id: str, sent_at: datetime) -> W
         "User-Agent": "PayPal/AUHD-214.0-58391792",
         "PAYPAL-TRANSMISSION-ID": transmission_id,
         "PAYPAL-TRANSMISSION-TIME": sent,
-        "PAYPAL-TRANSMISSION-SIG": base64.b64encode(hashlib.sha512(signed.encode()).digest()).decode(),
-        "PAYPAL-CERT-URL": f"{_API}/v1/notifications/certs/CERT-00000000-00000000-00000000",
+        "PAYPAL-TRANSMISSION-SIG": signer.sign(signed) if signer is not None else _worthless(signed),
+        "PAYPAL-CERT-URL": signer.url if signer is not None else _NO_CERTIFICATE,
         "PAYPAL-AUTH-ALGO": "SHA256withRSA",
         "PAYPAL-AUTH-VERSION": "v2",
     }
     return WebhookRequest(headers, body)
+
+
+def _worthless(signed: str) -> str:
+    return base64.b64encode(hashlib.sha512(signed.encode()).digest()).decode()
 
 
 def _event_id(refund: Refund) -> str:

@@ -22,9 +22,11 @@ class WebhookRequest:
         body[position] ^= 1
         return replace(self, body=bytes(body))
 
-    def delivery(self, connection: str) -> Delivery:
+    def delivery(self, connection: str, arrived_at: datetime | None = None) -> Delivery:
         """Return what the project makes of the request."""
-        return Delivery(connection, {name.lower(): value for name, value in self.headers.items()}, self.body)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        arrived_ms = int(arrived_at.timestamp() * 1000) if arrived_at is not None else 0
+        return Delivery(connection, headers, self.body, arrived_ms)
 
     def kafka_headers(self, connection: str, arrived_at: datetime) -> list[tuple[str, bytes]]:
         """Return the headers that a gateway produces to the topic `webhooks` with the body."""

@@ -12,6 +12,9 @@ import pytest
 from streams.simulation import paypal
 from streams.simulation.faults import HTML_ERROR, Answers, Cuts, Fault, Hangs
 from streams.simulation.server import serve
+from streams.simulation.signing import Signer
+from verifiers.connection import INLINE_SECRETS
+from verifiers.events import NotAuthentic
 from verifiers.providers import paypal as provider
 
 CONNECTION = {
@@ -147,6 +150,31 @@ def test_a_delivery_is_authentic_and_names_refund_and_capture() -> None:
     assert event.created_at == "2026-03-12T08:42:18-07:00"
     assert event.identifiers == {"refund_id": REFUND.id, "capture_id": "7CAP00001TEST001A"}
     assert delivery.headers["paypal-transmission-time"] == "2026-03-12T15:42:18Z"
+
+
+@pytest.fixture(scope="module")
+def signer() -> Signer:
+    return Signer()
+
+
+def signed_for(signer: Signer, webhook_id: str) -> Any:
+    auth = {"webhook_id": webhook_id, "certificates": {signer.url: signer.certificate}}
+    return provider.PayPalConnection.model_validate({**CONNECTION, "webhook_auth": auth}, context=INLINE_SECRETS)
+
+
+def test_a_signed_delivery_is_believed_by_who_takes_the_signers_certificate(signer: Signer) -> None:
+    sent_at = REFUND.created_at + timedelta(seconds=30)
+    request = paypal.capture_refunded(REFUND, webhook_id="1WEBHOOK", sent_at=sent_at, signer=signer)
+    provider.authenticate(request.delivery("acme", sent_at), signed_for(signer, "1WEBHOOK"))
+    for forged, arrived_at, webhook_id in (
+        (request.with_flipped_byte(10), sent_at, "1WEBHOOK"),
+        (request, sent_at, "ANOTHER"),
+        (request, sent_at + timedelta(days=5), "1WEBHOOK"),
+    ):
+        with pytest.raises(NotAuthentic):
+            provider.authenticate(forged.delivery("acme", arrived_at), signed_for(signer, webhook_id))
+    with pytest.raises(NotAuthentic):
+        provider.authenticate(request.delivery("acme", sent_at), signed_for(Signer(), "1WEBHOOK"))
 
 
 def test_a_resent_event_keeps_its_id_and_changes_its_transmission() -> None:

@@ -118,9 +118,14 @@ def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
         The event; none for a transaction that refunds nothing, a sale for instance.
 
     Raises:
-        DeliveryError: an identifier is missing, inexact or contradicts another, or the date is impossible.
+        DeliveryError: it is a test, an identifier is missing, inexact or contradicts another, or the date is
+            impossible.
     """
     name = event_type(delivery, document)
+    if _is_test(delivery):
+        raise DeliveryError(
+            "test_delivery", "X-Shopify-Test says that somebody has tried the webhook out: nothing of this has happened"
+        )
     things, resource, identifier = _RESOURCES[name]
     if name == _TRANSACTION:
         kind = document.get("kind")
@@ -147,6 +152,14 @@ def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
             identifiers={identifier: global_id, "order_id": order_id},
         )
     ]
+
+
+def _is_test(delivery: Delivery) -> bool:
+    """Tell a test that the store's admin has sent: it is signed like any other, and about a made-up resource.
+
+    Real deliveries have no such header, or "false". What else it might say is no reason to believe in a refund.
+    """
+    return delivery.headers.get("x-shopify-test", "false").strip().lower() != "false"
 
 
 def _number(document: Mapping[str, Any], name: str) -> int:

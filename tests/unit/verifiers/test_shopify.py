@@ -140,6 +140,30 @@ def test_a_refusal_never_shows_a_secret_or_the_right_signature() -> None:
     assert right not in str(caught.value)
 
 
+# -- tests that the store's admin sends
+
+
+@pytest.mark.parametrize("value", ["true", "TRUE", "True", " true ", "1", "yes", ""])
+def test_a_test_is_authentic_and_never_evidence(value: str) -> None:
+    delivery = signed(body(), x_shopify_test=value)
+    authenticate(delivery, shop())
+    with pytest.raises(DeliveryError) as caught:
+        events(delivery)
+    assert caught.value.class_ == "test_delivery"
+    with pytest.raises(DeliveryError):
+        events(signed(body(kind="refund"), x_shopify_topic="order_transactions/create", x_shopify_test=value))
+
+
+@pytest.mark.parametrize("value", [None, "false", "False"])
+def test_a_real_delivery_may_say_that_it_is_no_test(value: str | None) -> None:
+    assert events(signed(body(), x_shopify_test=value)) == events(signed(body()))
+
+
+def test_a_forged_test_is_a_forgery() -> None:
+    with pytest.raises(NotAuthentic):
+        authenticate(signed(BODY, "other", x_shopify_test="true"), shop())
+
+
 # -- events
 
 

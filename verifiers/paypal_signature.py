@@ -162,7 +162,7 @@ def check(delivery: Delivery, signatures: PayPalSignatures, certificates: Known,
     sent = _read(delivery, sandbox=sandbox)
     certificate = signatures.pinned.get(sent.certificate_url) or certificates.get(sent.certificate_url)
     if certificate is None or isinstance(certificate, Unavailable):
-        why = certificate.reason if certificate is not None else "it was not there in time"
+        why = certificate.reason if certificate is not None else "it has not been fetched"
         raise CannotTell(CERTIFICATE_UNAVAILABLE, f"the certificate {sent.certificate_url} is not at hand: {why}")
     try:
         _check_signature(sent, delivery.body, certificate, signatures.webhook_id)

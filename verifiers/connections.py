@@ -5,15 +5,17 @@ secrets only, may write it out.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from contracts.catalogue import CarriedBy
 from verifiers.connection import Connection
-from verifiers.providers import providers
+from verifiers.declared import DeclaredConnection, EventDeclarations
+from verifiers.providers import carried_identifiers, providers
 
 Connections = Mapping[str, Connection]
 # What a location names beside the file's own members: a model, where there are several, or a validator around it.
@@ -39,12 +41,37 @@ def parse_connection(document: Any, where: str, context: Mapping[str, Any] | Non
         raise ConnectionsError(f"{where}: a connection is a mapping with id, provider, …")
     name = document.get("provider")
     provider = providers().get(name) if isinstance(name, str) else None
-    if provider is None:
-        raise ConnectionsError(f"{where}: provider: unknown provider {name!r}: there are {', '.join(providers())}")
+    if provider is None and not (isinstance(name, str) and "events" in document):
+        raise ConnectionsError(
+            f"{where}: provider: unknown provider {name!r}: there are {', '.join(providers())}; a connection with"
+            " `events` declares another"
+        )
+    model = provider.connection if provider is not None else DeclaredConnection
     try:
-        return provider.connection.model_validate(document, context=dict(context or {}))
+        return model.model_validate(document, context=dict(context or {}))
     except ValidationError as error:
         raise ConnectionsError(f"{where}: {_problems(error, document)}") from None
+
+
+def carried_by(connections: Iterable[Connection]) -> CarriedBy:
+    """Return, for the catalogue, what says which events are carried, by the files here or by these connections.
+
+    Raises:
+        ConnectionsError: two connections declare different events of one provider. An operation of the one would then
+            be judged by a contract that was checked against the events of the other.
+    """
+    first: dict[str, DeclaredConnection] = {}
+    for one in connections:
+        if not isinstance(one, DeclaredConnection):
+            continue
+        other = first.setdefault(one.provider, one)
+        if other.events.carried != one.events.carried:
+            raise ConnectionsError(
+                f"connection {one.id}: events: these are not the events of {one.provider} that the connection"
+                f" {other.id} declares: types and identifiers of one provider are the same for all its connections"
+            )
+    declared = {provider: one.events.carried for provider, one in first.items()}
+    return lambda provider: carried_identifiers(provider) or declared.get(provider)
 
 
 def _problems(error: ValidationError, document: Mapping[str, Any]) -> str:
@@ -68,8 +95,29 @@ def load_connections(path: Path) -> Connections:
         Connection id → connection.
 
     Raises:
-        ConnectionsError: the file cannot be read, a field is wrong, an id is there twice, credentials are missing.
+        ConnectionsError: the file cannot be read, a field is wrong, an id is there twice, credentials are missing, or
+            connections of one declared provider differ in their events.
     """
+    connections: dict[str, Connection] = {}
+    for number, one in enumerate(_read(path), start=1):
+        identity = one.get("id") if isinstance(one, Mapping) else None
+        where = f"{path}: connection {identity or f'number {number}'}"
+        connection = parse_connection(one, where)
+        if connection.id in connections:
+            raise ConnectionsError(f"{where}: id: there is another connection of this id")
+        if getattr(connection, "credentials", None) is None:
+            raise ConnectionsError(f"{where}: credentials: missing, so nothing could be read back")
+        if connection.base_url is None and connection.default_base_url() is None:
+            raise ConnectionsError(f"{where}: base_url: missing")
+        connections[connection.id] = connection
+    try:
+        carried_by(connections.values())
+    except ConnectionsError as error:
+        raise ConnectionsError(f"{path}: {error}") from None
+    return connections
+
+
+def _read(path: Path) -> list[Any]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -84,16 +132,23 @@ def load_connections(path: Path) -> Connections:
     listed = document.get("connections") if isinstance(document, Mapping) else None
     if not isinstance(listed, list) or set(document) != {"connections"}:
         raise ConnectionsError(f"{path}: the file holds one member, `connections`, a list")
-    connections: dict[str, Connection] = {}
-    for number, one in enumerate(listed, start=1):
-        identity = one.get("id") if isinstance(one, Mapping) else None
-        where = f"{path}: connection {identity or f'number {number}'}"
-        connection = parse_connection(one, where)
-        if connection.id in connections:
-            raise ConnectionsError(f"{where}: id: there is another connection of this id")
-        if getattr(connection, "credentials", None) is None:
-            raise ConnectionsError(f"{where}: credentials: missing, so nothing could be read back")
-        if connection.base_url is None and connection.default_base_url() is None:
-            raise ConnectionsError(f"{where}: base_url: missing")
-        connections[connection.id] = connection
-    return connections
+    return listed
+
+
+def declared_in(path: Path) -> CarriedBy:
+    """Return which events are carried, as :func:`carried_by`, without the secrets of the connections' file.
+
+    Raises:
+        ConnectionsError: the file cannot be read, or a declaration in it is wrong.
+    """
+    declared: dict[str, Mapping[str, frozenset[str]]] = {}
+    for number, one in enumerate(_read(path), start=1):
+        name = one.get("provider") if isinstance(one, Mapping) and "events" in one else None
+        if not isinstance(name, str) or name in providers():
+            continue
+        try:
+            declared[name] = EventDeclarations.model_validate(one["events"]).carried
+        except ValidationError as error:
+            where = f"{path}: connection {one.get('id') or f'number {number}'}"
+            raise ConnectionsError(f"{where}: events: {_problems(error, one)}") from None
+    return lambda provider: carried_identifiers(provider) or declared.get(provider)

@@ -17,7 +17,7 @@ from contracts.model import Contract, Request
 from verifiers.answers import classify
 from verifiers.connection import Connection
 from verifiers.connections import Connections
-from verifiers.providers import providers
+from verifiers.providers import provider_of
 from verifiers.reads import Answer, Unauthorised
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -102,7 +102,7 @@ class HttpVerifier:
         if client is None:
             client = self._clients[connection.id] = httpx.AsyncClient(
                 base_url=connection.url,
-                auth=providers()[connection.provider].authorise(connection),
+                auth=provider_of(connection).authorise(connection),
                 headers={"Accept": "application/json", "User-Agent": "proofstream"},
                 timeout=_PHASE_TIMEOUTS,
                 limits=_LIMITS,

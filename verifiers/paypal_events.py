@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from verifiers.events import Delivery, DeliveryError, Event
-from verifiers.providers import checked_instant
+from verifiers.provider import checked_instant
 
 _REFUND: Final = frozenset({"refund_id", "capture_id"})
 _CAPTURE: Final = frozenset({"capture_id", "order_id"})

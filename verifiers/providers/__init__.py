@@ -1,63 +1,17 @@
 """Providers: one file each, found by being here.
 
-A file defines ``PROVIDER``, a :class:`Provider`. To connect another provider, add another file: nothing else names one.
+A file defines ``PROVIDER``, a :class:`verifiers.provider.Provider`. To connect another provider, add another file:
+nothing else names one. Or declare it in a connection, see ``verifiers.declared``.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Protocol
 
-import httpx
-
-from contracts.instants import parse_instant
-from verifiers.certificates import NONE_KNOWN, Known
 from verifiers.connection import Connection
-from verifiers.events import Delivery, DeliveryError, Event
-
-
-class Authenticate(Protocol):
-    """How a provider's deliveries are authenticated: purely, whatever has to be fetched for it being at hand."""
-
-    def __call__(self, delivery: Delivery, connection: Connection, certificates: Known = NONE_KNOWN, /) -> None:
-        """Check that the provider has sent a delivery to this connection.
-
-        Args:
-            delivery: the delivery.
-            connection: the connection that it came in for.
-            certificates: what lies under the address that ``certificate_of`` returns.
-
-        Raises:
-            verifiers.events.NotAuthentic: it has not.
-            verifiers.events.CannotTell: the certificate is not at hand.
-        """
-
-
-def needs_none(delivery: Delivery, connection: Connection) -> str | None:
-    """Return no address: the provider's deliveries are authenticated without certificates."""
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """What the rest of the project needs to know of a provider.
-
-    ``carried`` maps each event type that ``normalise`` understands to the identifiers its events carry.
-    ``event_type`` and ``normalise`` raise :class:`verifiers.events.DeliveryError`. ``authorise`` returns how reads of a
-    connection are authorised. ``certificate_of`` returns the address of the certificate that ``authenticate`` will
-    need, or None where it needs none, or none that may be asked for.
-    """
-
-    name: str
-    connection: type[Connection]
-    carried: Mapping[str, frozenset[str]]
-    authenticate: Authenticate
-    event_type: Callable[[Delivery, Mapping[str, Any]], str]
-    normalise: Callable[[Delivery, Mapping[str, Any]], list[Event]]
-    authorise: Callable[[Connection], httpx.Auth | None]
-    certificate_of: Callable[[Delivery, Connection], str | None] = needs_none
+from verifiers.declared import DeclaredConnection
+from verifiers.provider import Provider, needs_none
 
 
 @cache
@@ -69,6 +23,8 @@ def providers() -> Mapping[str, Provider]:
 
 def provider_of(connection: Connection) -> Provider:
     """Return the provider of a configured connection."""
+    if isinstance(connection, DeclaredConnection):
+        return connection.declared
     return providers()[connection.provider]
 
 
@@ -78,27 +34,6 @@ def needs_certificates(connection: Connection) -> bool:
 
 
 def carried_identifiers(provider: str) -> Mapping[str, frozenset[str]] | None:
-    """Return event type → the identifiers that such events carry, or None for an unknown provider."""
+    """Return event type → the identifiers that such events carry, or None where no file here is about that provider."""
     known = providers().get(provider)
     return known.carried if known else None
-
-
-def checked_instant(document: Mapping[str, Any], name: str, shown: str | None = None) -> str:
-    """Return a date-time of a delivery's body, as the provider wrote it.
-
-    Args:
-        document: the object that holds it.
-        name: its member's name.
-        shown: how to name it in an error, where that is not ``name``.
-
-    Raises:
-        DeliveryError: it is missing, or no possible date-time.
-    """
-    value = document.get(name)
-    if not isinstance(value, str):
-        raise DeliveryError("malformed_delivery", f"{shown or name} is missing from the body")
-    try:
-        parse_instant(value)
-    except ValueError as error:
-        raise DeliveryError("impossible_date", f"{shown or name}: {error}") from None
-    return value

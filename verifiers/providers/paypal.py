@@ -18,7 +18,7 @@ from verifiers.connection import Connection, ConnectionPart, Secret
 from verifiers.events import Delivery
 from verifiers.paypal_events import CARRIED, event_type, normalise
 from verifiers.paypal_signature import PayPalSignatures
-from verifiers.providers import Provider
+from verifiers.provider import Provider
 from verifiers.reads import Unauthorised
 
 _RENEW_BEFORE_S = 60.0

@@ -16,7 +16,7 @@ from pydantic import Field
 from verifiers.certificates import NONE_KNOWN, Known
 from verifiers.connection import Connection, ConnectionPart, Secret
 from verifiers.events import Delivery, DeliveryError, Event, NotAuthentic
-from verifiers.providers import Provider, checked_instant
+from verifiers.provider import Provider, checked_instant
 
 _MAX_EXACT = 2**63
 _TRANSACTION = "ORDER_TRANSACTIONS_CREATE"

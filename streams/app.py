@@ -18,7 +18,7 @@ from streams.clock import clock_ms
 from streams.embedded.ends import ends_from_fetches
 from streams.fold import fold
 from streams.health import keep_healthy
-from streams.intake import Context, take_all, take_delivery, take_operation
+from streams.intake import Context, certificates_for, take_all, take_delivery, take_operation
 from streams.log import log_outputs
 from streams.readback import Readbacks
 from streams.records import Record
@@ -76,6 +76,7 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
         await outbox.deliver(log_outputs(take_all(take_operation, unit.records(), context, clock_ms())), "intake")
 
     async def take_in_webhooks(unit: Unit) -> None:
+        await context.certificates.obtain(certificates_for(unit.records(), context, clock_ms()))
         await outbox.deliver(log_outputs(take_all(take_delivery, unit.records(), context, clock_ms())), "intake")
 
     async def decide_cases(unit: Unit) -> None:
@@ -147,6 +148,7 @@ def create_app(settings: Settings, context: Context, verifier: HttpVerifier) -> 
     async def close(app: faust.App, **_: object) -> None:
         await reading.stop()
         await verifier.close()
+        await context.certificates.close()
         await outbox.stop()
 
     return app

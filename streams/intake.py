@@ -24,7 +24,7 @@ from streams.policy import Policy
 from streams.records import Record
 from streams.registration import pack_record
 from streams.requeued import REQUEUED_HEADER, RequeuedHeaderError, source_of
-from verifiers.certificates import NONE_KNOWN, Known
+from verifiers.certificates import Certificates
 from verifiers.connection import Connection
 from verifiers.connections import Connections
 from verifiers.events import Delivery, DeliveryError, Event
@@ -40,12 +40,15 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the stages know beside the record at hand; ``certificates`` is what ``Certificates.known`` shows."""
+    """What the stages know beside the record at hand.
+
+    Of ``certificates`` they read what is known; to obtain some is for whoever calls them.
+    """
 
     catalogue: Catalogue
     connections: Connections
     policy: Policy
-    certificates: Known = field(default_factory=lambda: NONE_KNOWN)
+    certificates: Certificates = field(default_factory=Certificates)
 
 
 class _Refusal(Exception):
@@ -266,7 +269,7 @@ def certificates_for(records: Iterable[Record], context: Context, now: int) -> l
 def _events(record: Record, context: Context, now: int) -> list[Output]:
     connection, delivery = _delivery(record, context, now)
     provider = provider_of(connection)
-    provider.authenticate(delivery, connection, context.certificates)
+    provider.authenticate(delivery, connection, context.certificates.known)
     document = _parse_body(delivery.body)
     event_type = provider.event_type(delivery, document)
     listening = context.catalogue.listening_to(provider.name).get(event_type, ())

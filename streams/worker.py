@@ -14,9 +14,8 @@ from streams.intake import Context
 from streams.settings import Settings
 from streams.transport.faust_settings import check_faust
 from streams.transport.topics import ensure_topics
-from verifiers.connections import load_connections
+from verifiers.connections import carried_by, load_connections
 from verifiers.http import HttpVerifier
-from verifiers.providers import carried_identifiers
 
 _ALLOCATIONS, _YOUNG_LOOKS, _OLD_LOOKS = 100_000, 20, 20
 _log = logging.getLogger("proofstream")
@@ -25,15 +24,17 @@ _log = logging.getLogger("proofstream")
 def load_context(settings: Settings) -> Context:
     """Load contracts and connections.
 
-    A contract's file that is wrong is logged and left out: it takes no other contract down with it.
+    A contract's file that is wrong is logged and left out: it takes no other contract down with it. Contracts are
+    checked against the events that connections declare, beside those of the built-in providers.
 
     Raises:
         verifiers.connections.ConnectionsError: the connections' file is wrong.
     """
-    catalogue = Catalogue.load(settings.contract_directories, carried=carried_identifiers)
+    connections = load_connections(settings.connections_file)
+    catalogue = Catalogue.load(settings.contract_directories, carried=carried_by(connections.values()))
     for problem in catalogue.problems:
         _log.error("contract refused: %s", problem)
-    return Context(catalogue, load_connections(settings.connections_file), settings.policy)
+    return Context(catalogue, connections, settings.policy)
 
 
 def run_worker(settings: Settings) -> None:

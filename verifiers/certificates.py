@@ -9,8 +9,8 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
+from types import MappingProxyType, TracebackType
+from typing import Final, Self
 
 import httpx
 
@@ -89,6 +89,14 @@ class Certificates:
             _log.warning("%d certificates are not asked for: too many could not be had lately", left)
         if tasks:
             await asyncio.wait(tasks, timeout=TOTAL_WAIT_S)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """Break off what is under way, and close the client."""

@@ -23,10 +23,11 @@ from streams.gateway.publisher import NotAcknowledged, Publisher
 from streams.gateway.room import Room
 from streams.gateway.settings import GatewaySettings
 from streams.intake import ARRIVED_HEADER, CONNECTION_HEADER
+from verifiers.certificates import Certificates
 from verifiers.connection import Connection
 from verifiers.connections import Connections
 from verifiers.events import Delivery, DeliveryError
-from verifiers.providers import providers
+from verifiers.providers import provider_of
 
 _SENDER_LEFT = 499
 _SHOWN_CHARACTERS = 200
@@ -44,15 +45,22 @@ class _Seen:
     place: str = ""
 
 
-def create_app(settings: GatewaySettings, connections: Connections, publisher: Publisher) -> Starlette:
+def create_app(
+    settings: GatewaySettings,
+    connections: Connections,
+    publisher: Publisher,
+    certificates: Certificates | None = None,
+) -> Starlette:
     """Return the gateway's app.
 
     Args:
         settings: its limits.
         connections: whose deliveries are taken.
         publisher: Kafka; running.
+        certificates: fetches what deliveries are signed with.
     """
-    desk = _Desk(settings, Gatekeeper(connections, settings.trusted_token), publisher)
+    gatekeeper = Gatekeeper(connections, settings.trusted_token, certificates or Certificates())
+    desk = _Desk(settings, gatekeeper, publisher)
 
     def healthz(_: Request) -> Response:
         return Response("ok\n", media_type="text/plain")
@@ -132,8 +140,8 @@ class _Desk:
                 raise too_slow() from None
             seen.size = len(body)
             headers = storable(raw)
-            delivery = Delivery(connection.id, as_intake_sees(headers), body)
-            await self._gatekeeper.authenticate(delivery, connection)
+            delivery = Delivery(connection.id, as_intake_sees(headers), body, arrived_ms)
+            await self._gatekeeper.authenticate(delivery, connection, deadline)
             seen.event_type = _event_type(delivery, connection)
             headers.append((CONNECTION_HEADER, connection.id.encode()))
             headers.append((ARRIVED_HEADER, to_rfc3339(arrived_ms).encode()))
@@ -150,7 +158,7 @@ def _event_type(delivery: Delivery, connection: Connection) -> str:
     with suppress(ValueError):
         document = orjson.loads(delivery.body.removeprefix(_BYTE_ORDER_MARK))
     try:
-        return providers()[connection.provider].event_type(delivery, document if isinstance(document, dict) else {})
+        return provider_of(connection).event_type(delivery, document if isinstance(document, dict) else {})
     except DeliveryError:
         return "-"
 

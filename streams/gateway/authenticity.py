@@ -1,22 +1,26 @@
 """Whose deliveries are taken: those of a configured connection, signed as its provider signs."""
 
+import asyncio
 import hmac
 from collections.abc import Mapping
+from contextlib import suppress
 
 from pydantic import SecretStr
 
-from streams.gateway.problems import Problem
+from streams.gateway.problems import Problem, try_again
+from verifiers.certificates import Certificates
 from verifiers.connection import Connection
 from verifiers.connections import Connections
-from verifiers.events import Delivery, NotAuthentic
-from verifiers.providers import providers
+from verifiers.events import CannotTell, Delivery, NotAuthentic
+from verifiers.providers import provider_of
 
 
 class Gatekeeper:
     """Knows the connections, and what makes their deliveries authentic."""
 
-    def __init__(self, connections: Connections, trusted_token: SecretStr | None) -> None:
+    def __init__(self, connections: Connections, trusted_token: SecretStr | None, certificates: Certificates) -> None:
         self._connections = connections
+        self._certificates = certificates
         self._token = trusted_token.get_secret_value().encode() if trusted_token is not None else None
 
     def admit(self, name: str, headers: Mapping[bytes, bytes]) -> Connection:
@@ -58,14 +62,26 @@ class Gatekeeper:
                 headers={"WWW-Authenticate": "Bearer"},
             )
 
-    async def authenticate(self, delivery: Delivery, connection: Connection) -> None:
+    async def authenticate(self, delivery: Delivery, connection: Connection, deadline: float) -> None:
         """See that the connection's provider has sent the delivery.
 
+        Args:
+            delivery: the delivery.
+            connection: the connection that it came in for.
+            deadline: until when to wait for the certificate that it is signed with, in the event loop's time.
+
         Raises:
-            Problem: it has not, as far as can be told.
+            Problem: it has not, as far as can be told; or that cannot be told now, and the sender is to come again.
         """
+        provider = provider_of(connection)
+        if (address := provider.certificate_of(delivery, connection)) is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await self._certificates.obtain([address])
         try:
-            providers()[connection.provider].authenticate(delivery, connection)
+            provider.authenticate(delivery, connection, self._certificates.known)
+        except CannotTell as error:
+            raise try_again(error.class_, "The delivery's signature cannot be checked now.", str(error)) from None
         except NotAuthentic as error:
             raise Problem(
                 401,

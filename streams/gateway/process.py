@@ -18,6 +18,7 @@ from streams.gateway.connections import Connection
 from streams.gateway.publisher import Publisher
 from streams.gateway.settings import GatewaySettings
 from streams.settings import Settings
+from verifiers.certificates import Certificates
 from verifiers.connections import Connections, load_connections
 
 _BACKLOG: Final = 1024
@@ -74,8 +75,8 @@ async def _serve(
     settings: Settings, gateway: GatewaySettings, connections: Connections, listening: socket.socket
 ) -> None:
     publisher = Publisher(settings)
-    server = _Server(server_config(gateway, create_app(gateway, connections, publisher)))
-    async with publisher.running():
+    async with Certificates() as certificates, publisher.running():
+        server = _Server(server_config(gateway, create_app(gateway, connections, publisher, certificates)))
         _log.info("listening on %s", _address(listening))
         await server.serve([listening])
     _log.info("ended")

@@ -1,12 +1,14 @@
 """``proofstream contracts``: look at the contracts at hand, and check one's own before they are needed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from contracts.catalogue import (
     BUILT_IN,
+    CarriedBy,
     Catalogue,
     ContractFileError,
     Entry,
@@ -29,26 +31,36 @@ _COLUMNS = ("id", "version", "published hash", "content hash", "level", "certifi
     show_envvar=True,
     help="A directory with contracts of your own, read with all below it. May be given more than once.",
 )
+@click.option(
+    "--connections",
+    "connections_file",
+    type=click.Path(path_type=Path),
+    envvar="PROOFSTREAM_CONNECTIONS_FILE",
+    show_envvar=True,
+    default="connections.yaml",
+    show_default=True,
+    help="Where providers of your own are declared. Its secrets are not read, and it need not exist.",
+)
 @click.pass_context
-def contracts_group(context: click.Context, directories: tuple[Path, ...]) -> None:
+def contracts_group(context: click.Context, directories: tuple[Path, ...], connections_file: Path) -> None:
     """Look at completion contracts and check them.
 
     A completion contract is a YAML file. It says which evidence proves that an operation really happened:
     what to read back from the provider, which of its events count, and which verdict they make.
     """
-    context.obj = directories
+    context.obj = _AtHand(directories, connections_file)
 
 
 @contracts_group.command("list")
 @click.pass_obj
-def list_contracts(directories: tuple[Path, ...]) -> None:
+def list_contracts(at_hand: "_AtHand") -> None:
     """List every contract that an operation may name.
 
     The published hash is that of the contract's page; the content hash is computed from everything in the
     file, so it changes whenever the file's meaning does. Files that are refused are named on standard error,
     and the exit code is then 1. `contracts lint` shows what the warnings are.
     """
-    catalogue = _load(directories)
+    catalogue = at_hand.catalogue()
     rows = [_row(entry) for entry in catalogue.entries]
     widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
     for row in (_COLUMNS, *rows):
@@ -63,13 +75,13 @@ def list_contracts(directories: tuple[Path, ...]) -> None:
 @click.option("--version", help="The version to show; the newest if left out.")
 @click.option("--yaml", "as_yaml", is_flag=True, help="Show the contract's file instead of its page.")
 @click.pass_obj
-def show_contract(directories: tuple[Path, ...], contract_id: str, version: str | None, as_yaml: bool) -> None:
+def show_contract(at_hand: "_AtHand", contract_id: str, version: str | None, as_yaml: bool) -> None:
     """Show a contract as the Markdown page that publishes it.
 
     What the page leaves open and the file settles (types of inputs, requests, filters of events) is shown
     only by --yaml.
     """
-    catalogue = _load(directories)
+    catalogue = at_hand.catalogue()
     try:
         entry = catalogue.entry(contract_id, version)
     except UnknownContractError as error:
@@ -83,7 +95,8 @@ def show_contract(directories: tuple[Path, ...], contract_id: str, version: str 
 
 @contracts_group.command("lint")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-def lint_contracts(paths: tuple[Path, ...]) -> None:
+@click.pass_obj
+def lint_contracts(at_hand: "_AtHand", paths: tuple[Path, ...]) -> None:
     """Check contract files, or directories of them.
 
     Every finding is one line, FILE:LINE: LEVEL: FIELD: MESSAGE. An error keeps a contract from being used: it
@@ -95,7 +108,7 @@ def lint_contracts(paths: tuple[Path, ...]) -> None:
     checked = {file.resolve() for file in files}
     # The built-in ones are read too, since a file that repeats one of them would be refused.
     built_in = [file for file in yaml_files(BUILT_IN) if file.resolve() not in checked]
-    catalogue = Catalogue.of_files([*built_in, *files], carried=_carried)
+    catalogue = Catalogue.of_files([*built_in, *files], carried=at_hand.carried())
     found = [*catalogue.problems, *(one for entry in catalogue.entries for one in entry.warnings)]
     problems += sorted((one for one in found if one.file in files), key=lambda one: (str(one.file), one.line))
     for problem in problems:
@@ -111,15 +124,27 @@ def lint_contracts(paths: tuple[Path, ...]) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _load(directories: Iterable[Path]) -> Catalogue:
-    return Catalogue.load(directories, carried=_carried)
+@dataclass(frozen=True, slots=True)
+class _AtHand:
+    """Where contracts of one's own lie, and where providers of one's own are declared."""
 
+    directories: tuple[Path, ...]
+    connections_file: Path
 
-def _carried(provider: str) -> Mapping[str, frozenset[str]] | None:
-    # Providers bring an HTTP client with them: `--help` need not wait for it.
-    from verifiers.providers import carried_identifiers  # noqa: PLC0415
+    def catalogue(self) -> Catalogue:
+        return Catalogue.load(self.directories, carried=self.carried())
 
-    return carried_identifiers(provider)
+    def carried(self) -> CarriedBy:
+        # Providers bring an HTTP client with them: `--help` need not wait for it.
+        from verifiers.connections import ConnectionsError, declared_in  # noqa: PLC0415
+        from verifiers.providers import carried_identifiers  # noqa: PLC0415
+
+        if not self.connections_file.exists():
+            return carried_identifiers
+        try:
+            return declared_in(self.connections_file)
+        except ConnectionsError as error:
+            raise click.ClickException(str(error)) from None
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from contracts.catalogue import Catalogue
 from streams.cli.common import load_settings
 from streams.intake import Context
 from streams.replay.comparison import differences
-from streams.replay.history import HistoryError, load_history
+from streams.replay.history import History, HistoryError, load_history
 from streams.replay.runner import Outcome
 from streams.replay.runner import replay as run_history
-from verifiers.providers import carried_identifiers
+from verifiers.connections import ConnectionsError, carried_by
 
 _DIFFERENT = 1
 _MALFORMED = 2
@@ -31,20 +31,29 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     does not, 2 when a file is malformed.
     """
     settings = load_settings()
-    catalogue = Catalogue.load(settings.contract_directories, carried=carried_identifiers)
+    histories = [_load(path) for path in files]
+    try:
+        carried = carried_by(one for history in histories if history for one in history.connections.values())
+    except ConnectionsError as error:
+        raise click.ClickException(f"the histories disagree: {error}") from None
+    catalogue = Catalogue.load(settings.contract_directories, carried=carried)
     for problem in catalogue.problems:
         click.echo(f"contract refused: {problem}", err=True)
     context = Context(catalogue, {}, settings.policy)
-    codes = [_replay(path, context, as_json=as_json) for path in files]
+    codes = [_replay(history, context, as_json=as_json) if history else _MALFORMED for history in histories]
     sys.exit(max(codes))
 
 
-def _replay(path: Path, context: Context, *, as_json: bool) -> int:
+def _load(path: Path) -> History | None:
     try:
-        history = load_history(path)
+        return load_history(path)
     except HistoryError as error:
         click.echo(f"malformed  {error}", err=True)
-        return _MALFORMED
+        return None
+
+
+def _replay(history: History, context: Context, *, as_json: bool) -> int:
+    path = history.path
     outcome = run_history(history, context)
     found = differences(history, outcome)
     if as_json:

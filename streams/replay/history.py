@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, Val
 from contracts.instants import parse_instant
 from streams.messages import describe
 from verifiers.connection import INLINE_SECRETS, Connection
-from verifiers.connections import ConnectionsError, parse_connection
+from verifiers.connections import ConnectionsError, carried_by, parse_connection
 
 
 class _Line(BaseModel):
@@ -174,6 +174,10 @@ def load_history(path: Path) -> History:
         except (ValueError, ConnectionsError) as error:
             raise HistoryError(f"{path}:{number}: {error}") from None
     _check_references(path, connections, steps)
+    try:
+        carried_by(connections.values())
+    except ConnectionsError as error:
+        raise HistoryError(f"{path}: {error}") from None
     if not expected:
         raise HistoryError(f"{path}: expects nothing: there is no `expect` line")
     steps.sort(key=lambda step: step.at_ms)

@@ -28,7 +28,7 @@ from verifiers.certificates import Certificates
 from verifiers.connection import Connection
 from verifiers.connections import Connections
 from verifiers.events import Delivery, DeliveryError, Event
-from verifiers.providers import needs_certificates, provider_of
+from verifiers.providers import provider_of
 
 CONNECTION_HEADER = "connection_id"
 ARRIVED_HEADER = "arrived_at"
@@ -255,10 +255,13 @@ def certificates_for(records: Iterable[Record], context: Context, now: int) -> l
 
     A record that cannot be taken in needs none.
     """
-    if not any(needs_certificates(connection) for connection in context.connections.values()):
+    needing = {name.encode() for name, connection in context.connections.items() if connection.needs_certificates}
+    if not needing:
         return []
     addresses: dict[str, None] = {}
     for record in records:
+        if not any(value in needing and name.lower() == CONNECTION_HEADER for name, value in record.headers):
+            continue
         with suppress(_Refusal):
             connection, delivery = _delivery(record, context, now)
             if (address := provider_of(connection).certificate_of(delivery, connection)) is not None:

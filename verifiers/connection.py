@@ -49,6 +49,11 @@ class Connection(ConnectionPart):
     provider: str
     base_url: str | None = None
 
+    @property
+    def needs_certificates(self) -> bool:
+        """Whether deliveries may be signed with certificates, which have to be fetched."""
+        return False
+
     def default_base_url(self) -> str | None:
         """Return the API's address where ``base_url`` is not given; a provider may know it."""
         return None

@@ -11,7 +11,7 @@ from functools import cache
 
 from verifiers.connection import Connection
 from verifiers.declared import DeclaredConnection
-from verifiers.provider import Provider, needs_none
+from verifiers.provider import Provider
 
 
 @cache
@@ -26,11 +26,6 @@ def provider_of(connection: Connection) -> Provider:
     if isinstance(connection, DeclaredConnection):
         return connection.declared
     return providers()[connection.provider]
-
-
-def needs_certificates(connection: Connection) -> bool:
-    """Tell whether deliveries of a connection may need a certificate that has to be fetched."""
-    return provider_of(connection).certificate_of is not needs_none
 
 
 def carried_identifiers(provider: str) -> Mapping[str, frozenset[str]] | None:

@@ -46,6 +46,11 @@ class PayPalConnection(Connection):
         return "https://api-m.paypal.com"
 
     @property
+    def needs_certificates(self) -> bool:
+        """Whether PayPal's signatures are checked, and not by a trusted gateway."""
+        return self.webhook_auth != "trusted"
+
+    @property
     def sandbox(self) -> bool:
         """Whether the account is one of PayPal's sandbox."""
         return urlsplit(self.url).hostname in _SANDBOX_HOSTS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from verifiers.connection import Connection
 from verifiers.events import Delivery, NotAuthentic
-from verifiers.providers import needs_certificates, provider_of
+from verifiers.providers import provider_of
 
 # The vector of the specification's own libraries.
 WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -115,7 +115,7 @@ def refusal(one: Delivery, connection: Connection) -> str:
 def test_what_is_signed_is_authentic(kind: str) -> None:
     connection, make = GOOD[kind]
     authenticate(make(), connection)
-    assert not needs_certificates(connection)
+    assert not connection.needs_certificates
 
 
 def test_the_specifications_own_vector_verifies() -> None:

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Final
 
-import certifi
+import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
@@ -135,7 +134,7 @@ def _names(leaf: x509.Certificate) -> list[str]:
 
 @cache
 def system_roots() -> tuple[x509.Certificate, ...]:
-    """Return the roots that this machine trusts; certifi's where it keeps none in one file."""
+    """Return the roots that this machine trusts; certifi's, which httpx brings, where it keeps none in one file."""
     context = ssl.create_default_context()
-    pem = "\n".join(map(ssl.DER_cert_to_PEM_cert, context.get_ca_certs(binary_form=True))).encode()
-    return tuple(_load(pem or Path(certifi.where()).read_bytes()))
+    found = context.get_ca_certs(binary_form=True) or httpx.create_ssl_context(trust_env=False).get_ca_certs(True)
+    return tuple(_load("\n".join(map(ssl.DER_cert_to_PEM_cert, found)).encode()))

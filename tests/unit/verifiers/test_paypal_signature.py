@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import json
+import ssl
 import zlib
 from collections.abc import Mapping
 from datetime import timedelta
@@ -44,7 +45,7 @@ from verifiers.connection import Connection
 from verifiers.connections import ConnectionsError
 from verifiers.events import CannotTell, Delivery, NotAuthentic
 from verifiers.providers.paypal import authenticate, certificate_of
-from verifiers.trust import Certificate, read_certificate
+from verifiers.trust import Certificate, read_certificate, system_roots
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 LIVE_URL = "https://api-m.paypal.com"
@@ -543,3 +544,21 @@ def test_a_configuration_that_could_let_a_stranger_in_is_refused(base_url: str |
     with pytest.raises(ConnectionsError) as caught:
         paypal(base_url=base_url, webhook_auth=auth)
     assert said in str(caught.value)
+
+
+# -- the machine's roots
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_machines_roots_are_trusted_and_certifis_where_it_has_none(
+    missing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if missing:
+        monkeypatch.setattr(ssl, "create_default_context", lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    system_roots.cache_clear()
+    try:
+        names = [root.subject.rfc4514_string() for root in system_roots()]
+    finally:
+        system_roots.cache_clear()
+    assert any("DigiCert Global Root G2" in name for name in names)
+    assert len(names) > 50

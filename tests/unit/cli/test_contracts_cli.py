@@ -58,12 +58,16 @@ def test_list_is_an_aligned_table() -> None:
     ]
     starts = [header.index(name) for name in names]
     cells = [[row[a:b].strip() for a, b in zip(starts, [*starts[1:], None], strict=True)] for row in rows]
-    paypal, shopify = Catalogue.load().contracts
+    catalogue = Catalogue.load()
+    paypal, shopify = catalogue.get("paypal.refund.recorded"), catalogue.get("shopify.refund.created")
+    completed = catalogue.get("paypal.refund.completed")
     rest = ["built-in", "1"]
-    assert cells == [
+    assert cells[2:5] == [
+        [completed.id, "1.0.0", "-", completed.content_hash, "refund_completed", "provisional", "built-in", "0"],
         [paypal.id, "1.0.0", "7d45cbc2d30f5005", paypal.content_hash, "refund_recorded", "provisional", *rest],
         [shopify.id, "1.0.0", "3b0c1707cf0adcf1", shopify.content_hash, "created", "community", *rest],
     ]
+    assert [row[0] for row in cells] == [one.id for one in catalogue.contracts]
     assert not any(line.endswith(" ") for line in result.stdout.splitlines())
 
 
@@ -79,7 +83,7 @@ def test_list_names_refused_files_and_lists_the_others(write: Write, tmp_path: P
     bad = write(("minimum_level: E2", "minimum_level: E7"), name="bad/b.yaml")
     result = run("--directory", tmp_path / "bad", "--directory", tmp_path / "good", "list")
     assert result.exit_code == 1
-    assert len(result.stdout.splitlines()) == 4
+    assert len(result.stdout.splitlines()) == len(Catalogue.load().contracts) + 2
     assert result.stderr.startswith(f"{bad}:{line_with(bad, 'E7')}: error: evidence.minimum_level: should be")
 
 
@@ -96,12 +100,9 @@ def test_directories_may_come_from_the_environment(write: Write, tmp_path: Path)
     variable = os.pathsep.join([str(tmp_path / "one"), str(tmp_path / "two")])
     result = run("list", env={"PROOFSTREAM_CONTRACT_DIRECTORIES": variable})
     assert result.exit_code == 0
-    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == [
-        "paypal.mine.recorded",
-        "paypal.other.recorded",
-        "paypal.refund.recorded",
-        "shopify.refund.created",
-    ]
+    built_in = [one.id for one in Catalogue.load().contracts]
+    listed = [line.split()[0] for line in result.stdout.splitlines()[1:]]
+    assert listed == sorted([*built_in, "paypal.mine.recorded", "paypal.other.recorded"])
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)

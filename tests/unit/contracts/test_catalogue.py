@@ -10,16 +10,25 @@ from mutation import PAYPAL, SHOPIFY, TEXT, Write, line_with
 
 from contracts.catalogue import BUILT_IN, Catalogue, UnknownContractError
 
+IDS = [
+    "paypal.capture.completed",
+    "paypal.capture.recorded",
+    "paypal.refund.completed",
+    "paypal.refund.recorded",
+    "shopify.refund.created",
+    "shopify.refund.financially_completed",
+]
+
 
 def test_a_catalogue_holds_the_built_in_contracts() -> None:
     catalogue = Catalogue.load()
-    assert [contract.id for contract in catalogue.contracts] == [
-        "paypal.refund.recorded",
-        "shopify.refund.created",
-    ]
+    assert [contract.id for contract in catalogue.contracts] == IDS
     assert catalogue.problems == ()
-    assert [entry.origin for entry in catalogue.entries] == ["built-in", "built-in"]
-    assert [entry.text for entry in catalogue.entries] == [TEXT[PAYPAL], TEXT[SHOPIFY]]
+    assert {entry.origin for entry in catalogue.entries} == {"built-in"}
+    assert [entry.text for entry in catalogue.entries][3:5] == [TEXT[PAYPAL], TEXT[SHOPIFY]]
+    for entry in catalogue.entries:
+        assert entry.file.parent.name == entry.contract.provider
+        assert entry.contract.id == f"{entry.contract.provider}.{entry.file.stem}"
 
 
 def test_a_users_directory_is_read_with_all_below_it(write: Write, tmp_path: Path) -> None:
@@ -88,8 +97,8 @@ def test_each_provider_is_asked_for_its_own_events() -> None:
         asked.append(provider)
 
     catalogue = Catalogue.load(carried=carried)
-    assert sorted(asked) == ["paypal", "shopify"]
-    assert [(one.field, one.line) for one in catalogue.problems if one.level == "error"] == [("provider", 3)] * 2
+    assert sorted(asked) == [name.split(".")[0] for name in IDS]
+    assert [(one.field, one.line) for one in catalogue.problems if one.level == "error"] == [("provider", 3)] * len(IDS)
     assert catalogue.contracts == ()
 
 
@@ -127,7 +136,7 @@ def test_the_same_file_twice_is_one_file(write: Write, tmp_path: Path) -> None:
     write(("id: paypal.refund", "id: paypal.mine"))
     (tmp_path / "link.yaml").symlink_to("one.yaml")
     catalogue = Catalogue.load([tmp_path, tmp_path / ".." / tmp_path.name, BUILT_IN])
-    assert len(catalogue.entries) == 3
+    assert len(catalogue.entries) == len(IDS) + 1
     assert catalogue.problems == ()
 
 
@@ -138,7 +147,7 @@ def test_a_directory_that_is_none_is_a_problem(write: Write, tmp_path: Path) -> 
         (tmp_path / "none", "there is no such directory"),
         (file, "this is a file"),
     ]
-    assert len(catalogue.contracts) == 2
+    assert len(catalogue.contracts) == len(IDS)
 
 
 def test_a_directory_below_that_cannot_be_read_is_a_problem(
@@ -164,7 +173,7 @@ def test_the_newest_version_is_the_highest_number(write: Write, tmp_path: Path) 
     for version in ("1.9.0", "1.10.0", "1.2.0"):
         write(('version: "1.0.0"', f'version: "{version}"'), name=f"{version}.yaml")
     catalogue = Catalogue.load([tmp_path])
-    of_paypal = [one.version for one in catalogue.contracts if one.provider == "paypal"]
+    of_paypal = [one.version for one in catalogue.contracts if one.id == "paypal.refund.recorded"]
     assert of_paypal == ["1.0.0", "1.2.0", "1.9.0", "1.10.0"]
     assert catalogue.get("paypal.refund.recorded").version == "1.10.0"
     assert catalogue.get("paypal.refund.recorded", "1.9.0").version == "1.9.0"
@@ -179,8 +188,7 @@ def test_an_unknown_contract_names_those_that_there_are() -> None:
     with pytest.raises(LookupError) as caught:
         Catalogue.load().get("paypal.refund.recoded")
     assert str(caught.value) == (
-        "There is no contract paypal.refund.recoded. Did you mean paypal.refund.recorded? "
-        "There is paypal.refund.recorded, shopify.refund.created."
+        f"There is no contract paypal.refund.recoded. Did you mean paypal.refund.recorded? There is {', '.join(IDS)}."
     )
     with pytest.raises(UnknownContractError) as caught_empty:
         Catalogue().get("x")
@@ -194,12 +202,14 @@ def test_contracts_listen_to_the_events_that_some_channel_of_theirs_counts(write
     )
     catalogue = Catalogue.load([tmp_path])
     listening = catalogue.listening_to("paypal")
+    refunds, captures = ["paypal.refund.completed", "paypal.refund.recorded"], IDS[:2]
     assert {event_type: [one.id for one in contracts] for event_type, contracts in listening.items()} == {
-        "PAYMENT.CAPTURE.REFUNDED": ["paypal.both.recorded", "paypal.refund.recorded"],
+        "PAYMENT.CAPTURE.REFUNDED": ["paypal.both.recorded", *refunds],
         "PAYMENT.CAPTURE.REVERSED": ["paypal.both.recorded"],
+        **{f"PAYMENT.CAPTURE.{kind}": captures for kind in ("COMPLETED", "DECLINED", "DENIED")},
+        "PAYMENT.CAPTURE.PENDING": ["paypal.capture.recorded"],
     }
     assert catalogue.listening_to("paypal") is listening
     # Two channels of one contract count the same type: the contract listens once.
-    (contract,) = catalogue.listening_to("shopify")["REFUNDS_CREATE"]
-    assert contract.id == "shopify.refund.created"
+    assert [one.id for one in catalogue.listening_to("shopify")["REFUNDS_CREATE"]] == IDS[4:]
     assert dict(catalogue.listening_to("nobody")) == {}

@@ -134,6 +134,8 @@ def _document(refund: Refund) -> dict[str, Any]:
         "kind": "REFUND",
         "status": refund.status,
         "gateway": "shopify_payments",
+        "manualPaymentGateway": False,
+        "test": True,
         "processedAt": created,
         "errorCode": "PROCESSING_ERROR" if refund.status in ("FAILURE", "ERROR") else None,
         "amountSet": _money_bag(refund.amount, refund.currency),

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from contracts.catalogue import Catalogue
 from streams.simulation import shopify
 from streams.simulation.faults import HTML_ERROR, Answers, Cuts, Fault, Hangs
 from streams.simulation.server import serve
@@ -53,6 +54,15 @@ async def test_a_refund_is_evidence(shop: shopify.Book, read: Any) -> None:
     assert expected.items() <= answer.values.items()
     assert answer.served_version == "2025-07"
     assert shop.requests == {"read": 1}
+
+
+async def test_every_contract_of_a_shop_is_answered(shop: shopify.Book, reader: Callable[..., Any]) -> None:
+    shop.add(REFUND)
+    for contract in (one.id for one in Catalogue.load().contracts if one.provider == "shopify"):
+        answer = await reader(CONNECTION, contract, shopify.create_app(shop, access_token="shpat_test"))(id=REFUND.id)
+        assert answer.error is None, contract
+    assert answer.values[f"{RESULT}.transactions[kind=REFUND].status"] == ["SUCCESS"]
+    assert answer.values[f"{RESULT}.transactions[kind=REFUND].manualPaymentGateway"] == [False]
 
 
 @pytest.mark.parametrize("status", ["PENDING", "FAILURE"])

@@ -9,7 +9,7 @@ import hashlib
 import json
 from datetime import date
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,11 +18,12 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveInt,
+    WithJsonSchema,
     model_validator,
 )
 
 from contracts.operators import NAMES
-from contracts.paths import channel_of, is_path, parse_path
+from contracts.paths import ROOTS, channel_of, is_path, parse_path
 from contracts.schedule import Schedule
 
 
@@ -49,10 +50,13 @@ def _no_float(value: Any) -> Any:
     return value
 
 
-PathText = Annotated[str, AfterValidator(_check_path)]
+# Said of paths in the JSON Schema only: what is wrong with one is said better by its own reader.
+PATH_PATTERN: Final = rf"^\$({'|'.join(ROOTS)})[.\[]"
+PathText = Annotated[str, AfterValidator(_check_path), WithJsonSchema({"type": "string", "pattern": PATH_PATTERN})]
 Literal_ = Annotated[str | bool | int, BeforeValidator(_no_float)]
 Expected = Annotated[Literal_ | tuple[Literal_, ...], AfterValidator(_check_expected)]
-OperatorName = Annotated[str, AfterValidator(_check_operator)]
+OperatorName = Annotated[str, AfterValidator(_check_operator), WithJsonSchema({"type": "string", "enum": [*NAMES]})]
+CONTRACT_ID: Final = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$"
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
 Level = Literal["E1", "E2", "E3", "E4"]
@@ -344,7 +348,7 @@ class Readings(Model):
 class Contract(Model):
     """A completion contract: what evidence proves that an operation really happened."""
 
-    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")]
+    id: Annotated[str, Field(pattern=CONTRACT_ID)]
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
     provider: Name
     provider_api_versions: tuple[Text, ...]

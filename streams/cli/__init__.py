@@ -2,6 +2,7 @@
 
 import click
 
+from streams.cli.contract_writing import new_contract, print_schema, test_contract
 from streams.cli.contracts import contracts_group
 from streams.cli.dead_letters import dead_letters
 from streams.cli.demo import demo
@@ -26,6 +27,8 @@ def cli() -> None:
     """
 
 
+for command in (print_schema, new_contract, test_contract):
+    contracts_group.add_command(command)
 for command in (demo, worker, gateway, operations, verdicts, dead_letters, replay, contracts_group):
     cli.add_command(command)
 

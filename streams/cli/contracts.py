@@ -48,12 +48,12 @@ def contracts_group(context: click.Context, directories: tuple[Path, ...], conne
     A completion contract is a YAML file. It says which evidence proves that an operation really happened:
     what to read back from the provider, which of its events count, and which verdict they make.
     """
-    context.obj = _AtHand(directories, connections_file)
+    context.obj = AtHand(directories, connections_file)
 
 
 @contracts_group.command("list")
 @click.pass_obj
-def list_contracts(at_hand: "_AtHand") -> None:
+def list_contracts(at_hand: "AtHand") -> None:
     """List every contract that an operation may name.
 
     The published hash is that of the contract's page; the content hash is computed from everything in the
@@ -75,7 +75,7 @@ def list_contracts(at_hand: "_AtHand") -> None:
 @click.option("--version", help="The version to show; the newest if left out.")
 @click.option("--yaml", "as_yaml", is_flag=True, help="Show the contract's file instead of its page.")
 @click.pass_obj
-def show_contract(at_hand: "_AtHand", contract_id: str, version: str | None, as_yaml: bool) -> None:
+def show_contract(at_hand: "AtHand", contract_id: str, version: str | None, as_yaml: bool) -> None:
     """Show a contract as the Markdown page that publishes it.
 
     What the page leaves open and the file settles (types of inputs, requests, filters of events) is shown
@@ -96,7 +96,7 @@ def show_contract(at_hand: "_AtHand", contract_id: str, version: str | None, as_
 @contracts_group.command("lint")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.pass_obj
-def lint_contracts(at_hand: "_AtHand", paths: tuple[Path, ...]) -> None:
+def lint_contracts(at_hand: "AtHand", paths: tuple[Path, ...]) -> None:
     """Check contract files, or directories of them.
 
     Every finding is one line, FILE:LINE: LEVEL: FIELD: MESSAGE. An error keeps a contract from being used: it
@@ -125,16 +125,18 @@ def lint_contracts(at_hand: "_AtHand", paths: tuple[Path, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _AtHand:
+class AtHand:
     """Where contracts of one's own lie, and where providers of one's own are declared."""
 
     directories: tuple[Path, ...]
     connections_file: Path
 
     def catalogue(self) -> Catalogue:
+        """Read the built-in contracts and those of these directories."""
         return Catalogue.load(self.directories, carried=self.carried())
 
     def carried(self) -> CarriedBy:
+        """Return what says which events are carried, with the providers that the connections' file declares."""
         # Providers bring an HTTP client with them: `--help` need not wait for it.
         from verifiers.connections import ConnectionsError, declared_in  # noqa: PLC0415
         from verifiers.providers import carried_identifiers  # noqa: PLC0415

@@ -16,8 +16,8 @@ from streams.replay.runner import Outcome
 from streams.replay.runner import replay as run_history
 from verifiers.connections import ConnectionsError, carried_by
 
-_DIFFERENT = 1
-_MALFORMED = 2
+DIFFERENT = 1
+MALFORMED = 2
 
 
 @click.command()
@@ -31,7 +31,7 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     does not, 2 when a file is malformed.
     """
     settings = load_settings()
-    histories = [_load(path) for path in files]
+    histories = [load_or_complain(path) for path in files]
     try:
         carried = carried_by(one for history in histories if history for one in history.connections.values())
     except ConnectionsError as error:
@@ -40,11 +40,12 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     for problem in catalogue.problems:
         click.echo(f"contract refused: {problem}", err=True)
     context = Context(catalogue, {}, settings.policy)
-    codes = [_replay(history, context, as_json=as_json) if history else _MALFORMED for history in histories]
+    codes = [run_one(history, context, as_json=as_json) if history else MALFORMED for history in histories]
     sys.exit(max(codes))
 
 
-def _load(path: Path) -> History | None:
+def load_or_complain(path: Path) -> History | None:
+    """Load a history; say what is wrong with a malformed one, and return None."""
     try:
         return load_history(path)
     except HistoryError as error:
@@ -52,7 +53,8 @@ def _load(path: Path) -> History | None:
         return None
 
 
-def _replay(history: History, context: Context, *, as_json: bool) -> int:
+def run_one(history: History, context: Context, *, as_json: bool = False) -> int:
+    """Run a history and print what came of it; return :data:`DIFFERENT` where that is not what it expects, else 0."""
     path = history.path
     outcome = run_history(history, context)
     found = differences(history, outcome)
@@ -64,7 +66,7 @@ def _replay(history: History, context: Context, *, as_json: bool) -> int:
             click.echo(f"  {sentence}")
     else:
         click.echo(f"ok         {path}")
-    return _DIFFERENT if found else 0
+    return DIFFERENT if found else 0
 
 
 def _report(path: Path, outcome: Outcome, found: list[str]) -> dict[str, Any]:

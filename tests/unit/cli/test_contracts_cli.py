@@ -177,14 +177,14 @@ def test_lint_knows_what_events_carry(write: Write) -> None:
 def test_lint_refuses_a_provider_that_is_not_there(write: Write) -> None:
     result = run("lint", write(("provider: paypal", "provider: nobody")))
     assert result.exit_code == 1
-    assert ":3: error: provider: there is no provider `nobody`" in result.stdout
+    assert ":4: error: provider: there is no provider `nobody`" in result.stdout
 
 
 def test_lint_refuses_what_is_there_already(write: Write) -> None:
     again = write(("id: paypal.mine", "id: paypal.refund"))
     result = run("lint", again)
     assert result.exit_code == 1
-    assert f"{again}:1: error: id: paypal.refund.recorded 1.0.0 is already defined by " in result.stdout
+    assert f"{again}:2: error: id: paypal.refund.recorded 1.0.0 is already defined by " in result.stdout
     assert run("lint", BUILT_IN).exit_code == 0
 
 

@@ -98,7 +98,7 @@ def test_each_provider_is_asked_for_its_own_events() -> None:
 
     catalogue = Catalogue.load(carried=carried)
     assert sorted(asked) == [name.split(".")[0] for name in IDS]
-    assert [(one.field, one.line) for one in catalogue.problems if one.level == "error"] == [("provider", 3)] * len(IDS)
+    assert [(one.field, one.line) for one in catalogue.problems if one.level == "error"] == [("provider", 4)] * len(IDS)
     assert catalogue.contracts == ()
 
 
@@ -124,7 +124,7 @@ def test_the_first_is_that_of_the_first_directory_by_name(write: Write, tmp_path
 def test_a_clash_is_placed_at_the_id(write: Write, tmp_path: Path) -> None:
     path = write(("id: paypal.refund.recorded\n", "# Mine.\nid: paypal.refund.recorded\n"))
     (problem,) = Catalogue.load([tmp_path]).problems
-    assert (problem.file, problem.line, problem.field) == (path, 2, "id")
+    assert (problem.file, problem.line, problem.field) == (path, 3, "id")
 
 
 def test_a_version_written_otherwise_is_the_same(write: Write, tmp_path: Path) -> None:

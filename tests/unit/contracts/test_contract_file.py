@@ -8,7 +8,7 @@ from mutation import PAYPAL, SHOPIFY, Write, line_with, problems_of
 
 from contracts.catalogue import BUILT_IN, load_contract
 from contracts.contract_file import PATTERNS
-from contracts.model import Contract
+from contracts.model import PATH_PATTERN, Contract
 
 
 @pytest.mark.parametrize("name", [SHOPIFY, PAYPAL])
@@ -156,4 +156,4 @@ def test_every_pattern_of_the_model_is_explained() -> None:
         own = {node["pattern"]} if isinstance(node.get("pattern"), str) else set()
         return own.union(node.get("patternProperties", ()), *map(patterns, node.values()))
 
-    assert patterns(Contract.model_json_schema()) == set(PATTERNS)
+    assert patterns(Contract.model_json_schema()) == {*PATTERNS, PATH_PATTERN}

@@ -115,7 +115,7 @@ def test_lines_are_those_of_keys_and_elements_or_of_the_nearest_parent() -> None
         "    required: false",
     ]
     assert source.line_of(("correlation", 3)) == source.line_of(("correlation",))
-    assert source.line_of(("id", 0)) == source.line_of(("id",)) == 1
+    assert source.line_of(("id", 0)) == source.line_of(("id",)) == 2
     assert source.known(("timing", "x", "backoff", 0, "factor")) == ("timing", "backoff", "factor")
 
 

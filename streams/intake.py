@@ -294,6 +294,8 @@ def _events(record: Record, context: Context, now: int) -> list[Output]:
             )
         for key in sorted(keys):
             cases.setdefault(key, []).append(event)
+    if not cases:
+        return [Ignored(event_type)]
     source = source_of(record)
     return [ToCase(key, Events(now, source, delivery.arrived_ms, events)) for key, events in cases.items()]
 

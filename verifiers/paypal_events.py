@@ -16,15 +16,17 @@ from typing import Any, Final
 from verifiers.events import Delivery, DeliveryError, Event
 from verifiers.provider import checked_instant
 
+_REVERSED: Final = "PAYMENT.CAPTURE.REVERSED"
 _REFUND: Final = frozenset({"refund_id", "capture_id"})
 _CAPTURE: Final = frozenset({"capture_id", "order_id"})
 CARRIED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "PAYMENT.CAPTURE.REFUNDED": _REFUND,
+        _REVERSED: _CAPTURE,
         "PAYMENT.CAPTURE.PENDING": _CAPTURE,
-        "PAYMENT.CAPTURE.COMPLETED": _CAPTURE,
         "PAYMENT.CAPTURE.DECLINED": _CAPTURE,
         "PAYMENT.CAPTURE.DENIED": _CAPTURE,
+        "PAYMENT.CAPTURE.COMPLETED": _CAPTURE,
     }
 )
 
@@ -52,9 +54,11 @@ def event_type(delivery: Delivery, document: Mapping[str, Any]) -> str:
 def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
     """Read the event of a refund (its id, its capture, its birth) or of a capture (its id, its order, its birth).
 
+    A reversal's resource is a refund in every recorded body; a capture would do, too. It is an event of the capture.
+
     Returns:
-        The event; none where an authorization was captured that belongs to no order, since a capture is watched by its
-        order.
+        The event; none where an authorization was captured that belongs to no order, or where a reversal names none,
+        since a capture is watched by its order.
 
     Raises:
         DeliveryError: an identifier is missing or contradicts another, or a date is impossible.
@@ -69,9 +73,12 @@ def normalise(delivery: Delivery, document: Mapping[str, Any]) -> list[Event]:
     parents = dict(_parents(resource))
     if CARRIED.get(name) == _CAPTURE:
         order_id = _order_id(resource, parents.get("checkout/orders"))
-        if order_id is None and "payments/authorizations" in parents:
+        if order_id is None and (name == _REVERSED or "payments/authorizations" in parents):
             return []
-        identifiers = {"capture_id": resource_id, "order_id": order_id}
+        capture_id: str | None = resource_id
+        if name == _REVERSED and document.get("resource_type") != "capture":
+            capture_id = parents.get("payments/captures")
+        identifiers = {"capture_id": capture_id, "order_id": order_id}
     else:
         identifiers = {"refund_id": resource_id, "capture_id": parents.get("payments/captures")}
     return [

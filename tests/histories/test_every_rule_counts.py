@@ -31,6 +31,7 @@ UNSEEN = {
     "without readings.events.capture_events.where.order_id",
     "without readings.events.capture_completed_events.where.order_id",
     "without readings.events.capture_declined_events.where.order_id",
+    "without readings.events.capture_reversed_events.where.order_id",
 }
 
 

@@ -33,10 +33,10 @@ def test_schema_prints_the_schema() -> None:
     ("arguments", "event_type", "key"),
     [
         (("paypal", "paypal.refund.mine"), "PAYMENT.CAPTURE.REFUNDED", "capture_id"),
-        (("paypal", "paypal.capture.mine"), "PAYMENT.CAPTURE.DENIED", "order_id"),
+        (("paypal", "paypal.capture.mine"), "PAYMENT.CAPTURE.COMPLETED", "order_id"),
         (
-            ("paypal", "paypal.capture.mine", "--event", "PAYMENT.CAPTURE.COMPLETED"),
-            "PAYMENT.CAPTURE.COMPLETED",
+            ("paypal", "paypal.capture.mine", "--event", "PAYMENT.CAPTURE.PENDING"),
+            "PAYMENT.CAPTURE.PENDING",
             "order_id",
         ),
         (("shopify", "shopify.refund.mine"), "REFUNDS_CREATE", "order_id"),

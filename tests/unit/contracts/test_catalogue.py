@@ -205,7 +205,7 @@ def test_contracts_listen_to_the_events_that_some_channel_of_theirs_counts(write
     refunds, captures = ["paypal.refund.completed", "paypal.refund.recorded"], IDS[:2]
     assert {event_type: [one.id for one in contracts] for event_type, contracts in listening.items()} == {
         "PAYMENT.CAPTURE.REFUNDED": ["paypal.both.recorded", *refunds],
-        "PAYMENT.CAPTURE.REVERSED": ["paypal.both.recorded"],
+        "PAYMENT.CAPTURE.REVERSED": ["paypal.both.recorded", "paypal.capture.completed"],
         **{f"PAYMENT.CAPTURE.{kind}": captures for kind in ("COMPLETED", "DECLINED", "DENIED")},
         "PAYMENT.CAPTURE.PENDING": ["paypal.capture.recorded"],
     }

@@ -87,9 +87,41 @@ def test_a_capture_that_cannot_be_told_is_refused_by_name(changes: dict[str, Any
     assert caught.value.class_ == class_
 
 
+UP = "https://api.paypal.com/v2/payments/captures/4L335234718889942"
+
+
+def reversal(resource_type: str = "refund", links: Any = ({"rel": "up", "href": UP},), **changes: Any) -> list[Event]:
+    resource = {"id": "09E71677NS257044M", "create_time": "2018-08-15T14:30:10-07:00", "links": list(links)} | changes
+    body = {"id": "WH-1", "event_type": "PAYMENT.CAPTURE.REVERSED", "resource_type": resource_type}
+    return normalise(Delivery("pay", {}, b""), {**body, "resource": resource})
+
+
+def test_a_recorded_reversal_names_no_order_and_is_no_event_for_us() -> None:
+    body = sample("paypal_webhook_capture_reversed.body")
+    assert normalise(Delivery("pay", {}, body), json.loads(body)) == []
+    assert reversal() == []
+
+
+def test_a_reversal_that_names_the_order_is_an_event_of_the_capture() -> None:
+    (event,) = reversal(supplementary_data=related("5O1"))
+    assert event.resource_id == "09E71677NS257044M"
+    assert event.identifiers == {"capture_id": "4L335234718889942", "order_id": "5O1"}
+    assert event.created_at == "2018-08-15T14:30:10-07:00"
+
+
+def test_a_reversal_may_be_told_of_the_capture_itself() -> None:
+    (event,) = reversal("capture", links=[{"rel": "up", "href": ORDER}])
+    assert event.identifiers == {"capture_id": "09E71677NS257044M", "order_id": "8PR65097T8571330M"}
+
+
+def test_a_reversal_without_its_capture_names_none() -> None:
+    (event,) = reversal(links=[], supplementary_data=related("5O1"))
+    assert event.identifiers == {"order_id": "5O1"}
+
+
 def test_events_carry_what_the_catalogue_is_told_they_carry() -> None:
     carried = carried_identifiers("paypal")
     assert carried is not None
-    assert set(carried) == {"PAYMENT.CAPTURE.REFUNDED", *(f"PAYMENT.CAPTURE.{kind}" for kind in TYPES)}
+    assert set(carried) == {f"PAYMENT.CAPTURE.{kind}" for kind in ("REFUNDED", "REVERSED", *TYPES)}
     for kind in TYPES:
         assert capture(kind)[0].identifiers.keys() == carried[f"PAYMENT.CAPTURE.{kind}"]

@@ -32,6 +32,7 @@ from streams.transport.fetches import Fetched, Fetches
 from streams.transport.membership import Membership
 
 _PATIENCE_S = 60.0
+_MARGIN_S = 30.0
 TrueEnds = Callable[[Mapping[TP, int]], Awaitable[dict[TP, int]]]
 
 
@@ -54,6 +55,9 @@ class BatchConsumerThread(driver.AIOKafkaConsumerThread):
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
         consumer._isolation_level = "read_committed"  # noqa: SLF001 - these are read when it starts
+        # Kafka answers the request to join when all have joined; every other one within this time, or not at all.
+        answer_within_s = self.app.conf.broker_rebalance_timeout + _MARGIN_S
+        consumer._client._request_timeout_ms = int(answer_within_s * 1000)  # noqa: SLF001
         if isinstance(transport, BatchTransport):
             consumer._fetch_max_wait_ms = transport.fetch_max_wait_ms  # noqa: SLF001
         return consumer

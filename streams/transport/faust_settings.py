@@ -5,6 +5,7 @@ from typing import Any
 import faust.streams
 
 from streams.settings import Settings
+from streams.transport.producer import PATIENCE_S
 
 
 def faust_settings(settings: Settings) -> dict[str, Any]:
@@ -30,7 +31,9 @@ def faust_settings(settings: Settings) -> dict[str, Any]:
         "broker_max_poll_interval": 86_400.0,  # an idle worker must not leave the group
         "broker_session_timeout": settings.session_timeout_s,
         "broker_heartbeat_interval": heartbeat_s,
-        "broker_request_timeout": max(90.0, settings.session_timeout_s),
+        # How long Faust waits for what it asks of Kafka in a rebalance: it gives up its recovery for good after that.
+        # How long one request is waited for is set in BatchConsumerThread.
+        "broker_request_timeout": PATIENCE_S,
         "broker_rebalance_timeout": max(60.0, settings.session_timeout_s),
         "consumer_auto_offset_reset": "earliest",
         "consumer_max_fetch_size": 4 * 1024 * 1024,

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError, UnknownTopicOrPartitionError
+from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.structs import RecordMetadata
 
@@ -13,7 +15,11 @@ from streams.settings import Settings
 from streams.transport.fatal import fatal
 from streams.transport.topics import MAX_REQUEST_BYTES
 
+PATIENCE_S: Final = 86_400.0
+"""How long anything waits for a Kafka that is away: in effect until it is back. A delivery that is not acknowledged
+although Kafka answers is the watchdog's, and does not take that long."""
 _BATCH_BYTES = 512 * 1024
+_PAUSE_S = 1.0
 
 KeyValue = tuple[bytes | None, bytes | None, Headers]
 """A record's key, value and headers."""
@@ -51,11 +57,11 @@ class Producer:
                 batch = client.create_batch()
         if batch.record_count():
             batches.append(batch)
-        return [(await client.send_batch(one, topic, partition=partition), one.record_count()) for one in batches]
+        return [(await _send(client, one, topic, partition), one.record_count()) for one in batches]
 
     async def _started(self) -> AIOKafkaProducer:
         async with self._starting:
-            if self._client is None:
+            while self._client is None:
                 client = AIOKafkaProducer(
                     bootstrap_servers=self._settings.bootstrap_servers,
                     client_id=self._settings.app_id,
@@ -67,9 +73,15 @@ class Producer:
                     max_request_size=MAX_REQUEST_BYTES,
                     linger_ms=0,
                 )
-                await client.start()
-                self._guard(client)
-                self._client = client
+                wait_for_kafka(client)
+                try:
+                    await client.start()
+                except KafkaConnectionError:  # it has gone away since the worker was started
+                    await client.stop()
+                    await asyncio.sleep(_PAUSE_S)
+                else:
+                    self._guard(client)
+                    self._client = client
             return self._client
 
     def _guard(self, client: AIOKafkaProducer) -> None:
@@ -90,3 +102,23 @@ class Producer:
         client, self._client = self._client, None
         if client is not None:
             await client.stop()
+
+
+def wait_for_kafka(client: AIOKafkaProducer) -> None:
+    """Have a producer's batches wait for as long as Kafka is away.
+
+    aiokafka lets a batch wait for as long as one request, 40 seconds, idempotent or not: for its turn, and for its
+    partition to have a leader again. The request itself is still waited for that long, so that a connection over which
+    nothing comes any more is noticed.
+    """
+    client._request_timeout_ms = int(PATIENCE_S * 1000)  # noqa: SLF001 - here, it is only how long a turn is waited for
+    client._message_accumulator._batch_ttl = PATIENCE_S  # noqa: SLF001
+
+
+async def _send(client: AIOKafkaProducer, batch: BatchBuilder, topic: str, partition: int) -> Any:
+    while True:
+        try:
+            return await client.send_batch(batch, topic, partition=partition)
+        except UnknownTopicOrPartitionError:
+            # The topic is there, or the worker would not have started: Kafka went away before it was written to.
+            continue

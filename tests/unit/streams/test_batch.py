@@ -8,7 +8,9 @@ from aiokafka.errors import IllegalStateError
 from faust.transport.drivers.aiokafka import Consumer
 from faust.types import TP, Message
 
-from streams.transport.batch import BatchConsumer, BatchTransport
+from streams.settings import Settings
+from streams.transport.batch import BatchConsumer, BatchConsumerThread, BatchTransport
+from streams.transport.faust_settings import faust_settings
 from streams.transport.fetches import Fetched
 from streams.transport.membership import Membership
 
@@ -27,13 +29,14 @@ def fetched(begin: int, *offsets: int, end: int | None = None) -> Fetched:
     return Fetched([Record(one) for one in offsets], begin, offsets[-1] + 1 if end is None else end)
 
 
+async def nothing(*_: Any) -> None: ...
+
+
 @pytest.fixture
 def consumer(monkeypatch: pytest.MonkeyPatch) -> BatchConsumer:
     app = faust.App("test", broker="kafka://127.0.0.1:1", store="memory://", autodiscover=False)
     transport = BatchTransport(app, ["source"], Membership(30.0))
     app.transport = transport
-
-    async def nothing(*_: Any) -> None: ...
 
     found = transport.create_consumer(callback=nothing, on_partitions_revoked=nothing, on_partitions_assigned=nothing)
     assert isinstance(found, BatchConsumer)
@@ -206,8 +209,6 @@ async def test_it_has_caught_up_where_the_backlog_ended_when_it_was_assigned(
     ends: list[int | None] = [None, 9, 20, 30]
     monkeypatch.setattr(consumer, "highwater", lambda tp: ends.pop(0))
 
-    async def nothing(*_: Any) -> None: ...
-
     monkeypatch.setattr(Consumer, "on_partitions_assigned", nothing)
     await consumer.on_partitions_assigned({PARTITION, TP("changelog", 0)})
 
@@ -284,3 +285,16 @@ async def test_a_seek_that_fails_in_recovery_drops_no_changelog_record(
     await consumer._drain_messages(consumer)
 
     assert not consumer._resumed
+
+
+async def test_recovery_waits_for_a_kafka_that_is_away_but_no_request_does():
+    settings = Settings(session_timeout_s=30)
+    app = faust.App("test", **faust_settings(settings))
+    transport = BatchTransport(app, ["source"], Membership(30.0))
+    found = transport.create_consumer(callback=nothing, on_partitions_revoked=nothing, on_partitions_assigned=nothing)
+    client: Any = BatchConsumerThread(found)._create_worker_consumer(transport)
+
+    assert app.conf.broker_request_timeout >= 600  # Faust's recovery gives up for good after that
+    assert client._client._request_timeout_ms == 90_000
+    assert client._isolation_level == "read_committed"
+    await client.stop()

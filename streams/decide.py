@@ -227,7 +227,8 @@ class _Step:
         """Note on the review what came after it was asked for: nothing changes by itself, but a person sees it."""
         late = late_evidence(contract, operation, self.fresh) if operation.review else []
         if late:
-            operation.late += late
+            # A new list: the review of a moment ago holds the old one, and may not be written out yet.
+            operation.late = [*operation.late, *late]
             self.outputs.append(review_of(contract, operation, self.now))
 
     def _forget(self) -> None:

@@ -1,13 +1,16 @@
 """The fold: a batch of records applied to rows, each row read and written once."""
 
+import json
 import logging
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import pytest
 from casework import (
     ABSENT,
     CONTEXT,
     DAY,
+    MINUTE,
     ORDER_KEY,
     T0,
     Rec,
@@ -16,12 +19,16 @@ from casework import (
     start,
     submission,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.cases import Case, Registration, decode_row, registration_key
 from streams.decide import decide
 from streams.fold import Folded, fold
 from streams.messages import CaseMessage, ReadAnswered, Source, Tick, encode
 from streams.outputs import Output, Refused, ToCase, ToReadback, Verdict
+from streams.publish import to_records
+from streams.transport.topics import REVIEWS
 
 KEY = ORDER_KEY.encode()
 OTHER = b"case/acme/order_id/gid://shopify/Order/70"
@@ -110,6 +117,39 @@ def test_where_a_batch_is_cut_does_not_matter(split: int) -> None:
     outputs = whole.fold(records).outputs
     assert parts.fold(records[:split]).outputs + parts.fold(records[split:]).outputs == outputs
     assert parts.rows == whole.rows
+
+
+_HAPPENS = st.sampled_from(
+    [
+        *(start(operation_id=one) for one in ("op-1", "op-2")),
+        *(Tick(T0 + after) for after in (1000, 7 * DAY, 7 * DAY + MINUTE, 8 * DAY)),
+        *(ReadAnswered(T0 + 1200, "op-1", "refund_readback", one, T0 + 1000, found()) for one in (1, 2)),
+        *(refunded(after, refund) for after in (0, 2000, 7 * DAY + 2 * MINUTE) for refund in (1, 2)),
+    ]
+)
+
+
+@given(messages=st.lists(_HAPPENS, max_size=12), cuts=st.sets(st.integers(1, 11)))
+def test_what_is_published_and_kept_does_not_depend_on_where_batches_are_cut(
+    messages: list[CaseMessage], cuts: set[int]
+) -> None:
+    """To the byte, and as it is when the whole batch is through: outputs are written out at its end."""
+    records = [record(offset, message) for offset, message in enumerate(messages)]
+    edges = [0, *sorted(one for one in cuts if one < len(records)), len(records)]
+    whole, parts = Table(), Table()
+    published = to_records(whole.fold(records).outputs)
+    assert [
+        one for begin, end in pairwise(edges) for one in to_records(parts.fold(records[begin:end]).outputs)
+    ] == published
+    assert parts.rows == whole.rows
+
+
+def test_a_review_says_what_was_late_when_it_was_written() -> None:
+    later = 7 * DAY + MINUTE
+    happens = [start(), Tick(T0 + 7 * DAY), Tick(T0 + later), refunded(later + 1), refunded(later + 2, 2)]
+    folded = Table().fold([record(offset, message) for offset, message in enumerate(happens)])
+    reviews = [json.loads(one.value or b"") for one in to_records(folded.outputs) if one.topic == REVIEWS]
+    assert [len(one["late_evidence"]) for one in reviews] == [0, 1, 2]
 
 
 def test_the_due_time_of_each_changed_row_is_told() -> None:

@@ -15,6 +15,7 @@ import streams.intake
 import streams.transport.table
 from streams import cases, decide, registration
 from streams.cli import main
+from streams.messages import Source
 from streams.transport import lanes
 from streams.transport.membership import Membership
 from streams.transport.outbox import Outbox
@@ -36,6 +37,13 @@ def _later(work: Callable[[], Any]) -> None:
 def without_source_offsets() -> None:
     """A record that intake forwards twice is taken for one that was published twice."""
     registration.seen_before = decide.seen_before = lambda row, source: False  # type: ignore[attr-defined]
+
+
+def without_first_places() -> None:
+    """A record that was put back is taken for a new one, and so is the one that was put back at the same time."""
+    streams.intake.source_of = lambda record: Source(  # type: ignore[attr-defined]
+        record.topic, record.partition, record.offset
+    )
 
 
 def without_positions() -> None:
@@ -117,6 +125,7 @@ GUARDS = {
     guard.__name__: guard
     for guard in (
         without_source_offsets,
+        without_first_places,
         without_positions,
         without_awaiting_outputs,
         without_awaiting_state,

@@ -11,6 +11,7 @@ from pathlib import Path
 from streams.embedded.processes import Process, log_tail, start_child
 from tests.integration.system import System, until
 
+_RESTART_S = 1.0
 WORKER = (sys.executable, "-m", "streams.cli", "worker")
 
 
@@ -64,7 +65,10 @@ class Worker:
 
     async def _supervise(self) -> None:
         while self.process is not None:
-            self.ends.append(await self.process.wait())
+            code = await self.process.wait()
+            self.ends.append(code)
+            if code >= 0:  # it gave up by itself: without Kafka it would do so again at once
+                await asyncio.sleep(_RESTART_S)
             await self._begin()
 
     async def ready(self, within_s: float = 60) -> None:

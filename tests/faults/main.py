@@ -26,7 +26,7 @@ async def run(minutes: float, seed: int, faults: int) -> int:
         while rounds == 0 or time.monotonic() < end:
             directory = Path(tempfile.mkdtemp(prefix=f"proofstream-faults-{seed}-"))
             tell(f"round {rounds + 1}, seed {seed}, in {directory}")
-            violations, struck = await run_round(kafka, directory, seed, faults, tell)
+            violations, struck = await run_round(kafka, directory, seed, faults, tell, long=True)
             injected += struck
             if violations:
                 tell(f"VIOLATIONS with seed {seed}; the workers' logs are in {directory}:")

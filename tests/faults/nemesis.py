@@ -1,4 +1,8 @@
-"""The nemesis: faults by seed, each injected while there is work left."""
+"""The nemesis: faults by seed, each injected while there is work left.
+
+Short runs have faults that take seconds. Long runs have two more: a repair in each round, and in every third one an
+outage that is longer than any request is waited for.
+"""
 
 import asyncio
 import random
@@ -9,12 +13,16 @@ from collections.abc import Awaitable, Callable
 
 from tests.brokers import RunningKafka
 from tests.faults.fleet import Worker
+from tests.faults.repair import Repair
 from tests.faults.test_crash_points import POINTS
 from tests.faults.trial import Trial
 
 SESSION_S = 2.0
 MOST_WORKERS = 3
+LONG_OUTAGE_S = (60.0, 75.0)
+_OUTAGE_EVERY = 3
 Tell = Callable[[str], None]
+Fault = Callable[[], Awaitable[None]]
 
 
 class Nemesis:
@@ -26,7 +34,7 @@ class Nemesis:
         self._chance = chance
         self._tell = tell
         self.injected: Counter[str] = Counter()
-        self._faults: list[Callable[[], Awaitable[None]]] = [
+        self._faults: list[Fault] = [
             self.kill,
             self.kill_at_a_step,
             self.kill_again_and_again,
@@ -37,11 +45,19 @@ class Nemesis:
             self.kill_the_broker,
         ]
 
-    async def strike(self) -> None:
-        """Inject one fault, of whichever kind. There must be work left, or it would prove nothing."""
+    def plan(self, faults: int, seed: int, *, long: bool) -> list[Fault]:
+        """Choose so many faults, in order. A round of a long run has the long ones in the place of some."""
+        plan = [self._chance.choice(self._faults) for _ in range(faults)]
+        if long:
+            ones = [self.repair, *([self.a_long_outage] if seed % _OUTAGE_EVERY == 2 else [])]
+            for place, fault in zip(self._chance.sample(range(faults), len(ones)), ones, strict=True):
+                plan[place] = fault
+        return plan
+
+    async def strike(self, fault: Fault) -> None:
+        """Inject one fault. There must be work left, or it would prove nothing."""
         left = await self._trial.left()
         assert left > 0, "there is nothing left to do: a fault would prove nothing"
-        fault = self._chance.choice(self._faults)
         name = fault.__name__.replace("_", " ")
         self._tell(f"{name} ({left} operations undecided)")
         await fault()
@@ -100,3 +116,13 @@ class Nemesis:
         """Kill the broker, and start it again."""
         await self._kafka.kill()
         await self._kafka.restart()
+
+    async def a_long_outage(self) -> None:
+        """Have the broker away for longer than a client waits for an answer."""
+        await self._chance.choice((self._kafka.stop, self._kafka.kill))()
+        await asyncio.sleep(self._chance.uniform(*LONG_OUTAGE_S))
+        await self._kafka.restart()
+
+    async def repair(self) -> None:
+        """Mend the cause of dead letters and put them back, twice at once, and others that are still no good."""
+        await Repair(self._trial, self._chance).carry_out()

@@ -1,12 +1,14 @@
 """With a safeguard taken out, the checker finds what goes wrong then: so it would find it in the worker as it is."""
 
 import asyncio
+import random
 import signal
 import sys
 
 import pytest
 
 from tests.faults.load import steady_work
+from tests.faults.repair import Repair
 from tests.faults.trial import Trial
 from tests.integration.system import until
 
@@ -35,6 +37,14 @@ async def test_a_kill_without_a_safeguard_is_noticed(trial: Trial, guard: str, p
         await worker.ended(times=1)
 
     assert kinds & {one.kind for one in await trial.verify(within_s=10)}
+
+
+async def test_a_record_that_is_put_back_twice_without_its_first_place_is_noticed(trial: Trial):
+    await trial.fleet.join(command=without("without_first_places"))
+
+    await Repair(trial, random.Random(2026)).carry_out()
+
+    assert {"lost", "invented", "count"} <= {one.kind for one in await trial.verify(within_s=10)}
 
 
 async def test_an_error_that_is_acknowledged_is_noticed(trial: Trial):

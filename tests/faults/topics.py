@@ -1,12 +1,12 @@
 """Everything that lies in a system's topics, and how far its group has come."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
-from tests.faults.expected import CONSUMED
+from tests.faults.expected import CONSUMED, Place
 
 READ = (*CONSUMED, "verdicts", "reviews", "dead-letters")
 CHANGELOG = "changelog"
@@ -60,3 +60,13 @@ async def read_all(bootstrap: str, prefix: str, partitions: int = 4, topics: tup
         {(names[one.topic], one.partition): at.offset for one, at in committed.items() if one.topic in names},
         {(names[one.topic], one.partition): end for one, end in ends.items()},
     )
+
+
+def letters_of(contents: Contents, prefix: str) -> Iterator[tuple[str, Place, ConsumerRecord]]:
+    """Yield each dead letter: its id, as commands name it, the place that it says its record lay in, and itself."""
+    for record in contents.of("dead-letters"):
+        told = {name: value or b"" for name, value in record.headers}  # of several, the worker's own is the last
+        if "dead_letter_stage" in told:
+            topic = told["dead_letter_topic"].decode().removeprefix(prefix)
+            place = topic, int(told["dead_letter_partition"]), int(told["dead_letter_offset"])
+            yield f"{record.partition}/{record.offset}", place, record

@@ -38,9 +38,13 @@ class Upstream:
         self._producers = producers
         self.used: Counter[Codec] = Counter()
 
+    def producer(self, codec: Codec) -> AIOKafkaProducer:
+        """Return the producer that compresses with a codec."""
+        return self._producers[codec]
+
     async def publish(self, record: Outgoing, codec: Codec = None) -> Place:
         """Publish a record, and return its place when Kafka has acknowledged it."""
-        kafka, topic = self._producers[codec], self._prefix + record.topic
+        kafka, topic = self.producer(codec), self._prefix + record.topic
         headers, partition = list(record.headers), record.partition
         if record.key is None and record.value is None:  # which a producer takes by the batch only
             batch = kafka.create_batch()

@@ -22,7 +22,7 @@ from tests.faults.upstream import CODECS, Codec, Outgoing, Upstream
 from tests.integration.system import System, now_text, write_contracts
 
 CALM = {"timeout_ms": 900_000, "stale_read_window_ms": 1000, "max_attempts": 60, "poll_interval_ms": 1000}
-SOON = {"timeout_ms": 4000, "stale_read_window_ms": 1000, "max_attempts": 4, "poll_interval_ms": 1000}
+SOON = {"timeout_ms": 2500, "stale_read_window_ms": 1000, "max_attempts": 4, "poll_interval_ms": 1000}
 
 _TOO_LATE_S = SOON["timeout_ms"] / 1000 + 0.1
 Headers = list[tuple[str, bytes | None]]
@@ -122,7 +122,7 @@ class _Plan:
         if not self._stranger:
             await self._in_its_name(told, made)
         if kind == "late":
-            await asyncio.sleep(_TOO_LATE_S + chance.random() * 2)
+            await asyncio.sleep(_TOO_LATE_S + chance.random() * 1.5)
         pause_s = 0.5 if len(deliveries) < 8 else 0.05
         for one in deliveries:
             await asyncio.sleep(chance.random() * pause_s)

@@ -14,7 +14,7 @@ from streams.intake import Context
 from streams.publish import to_records
 from streams.records import OutRecord
 from tests.faults.expected import CONSUMED, Expected, Fate, Place
-from tests.faults.topics import CHANGELOG, Contents
+from tests.faults.topics import CHANGELOG, Contents, letters_of
 
 _REQUEUED = "requeued from"
 _TOLD_AT_ITS_TIME = frozenset(("dead_letter_at", "dead_letter_reason"))
@@ -37,13 +37,21 @@ Violations = Iterator[Violation]
 
 @dataclass(frozen=True)
 class Letter:
-    """A dead letter: the record as it lies on its topic, the place that it names, and why it was refused."""
+    """A dead letter: the record as it lies on its topic, and the place that it names."""
 
     record: ConsumerRecord
     place: Place
-    stage: str
-    class_: str
-    again: bool
+
+    @property
+    def why(self) -> tuple[str, str]:
+        """The stage that refused it, and the class."""
+        told = dict(self.record.headers)
+        return (told["dead_letter_stage"] or b"").decode(), (told["dead_letter_class"] or b"").decode()
+
+    @property
+    def again(self) -> bool:
+        """Whether it is of a record that was put back."""
+        return _REQUEUED in dict(self.record.headers)
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -111,25 +119,7 @@ class Evidence:
     @cached_property
     def letters(self) -> list[Letter]:
         """Every dead letter."""
-        found = []
-        for record in self.contents.of("dead-letters"):
-            told = {name: value or b"" for name, value in record.headers}  # of several, the worker's own is the last
-            if "dead_letter_stage" not in told:
-                continue
-            found.append(
-                Letter(
-                    record,
-                    (
-                        told["dead_letter_topic"].decode().removeprefix(self.prefix),
-                        int(told["dead_letter_partition"]),
-                        int(told["dead_letter_offset"]),
-                    ),
-                    told["dead_letter_stage"].decode(),
-                    told["dead_letter_class"].decode(),
-                    _REQUEUED in told,
-                )
-            )
-        return found
+        return [Letter(record, place) for _, place, record in letters_of(self.contents, self.prefix)]
 
     @cached_property
     def folded(self) -> "History":

@@ -28,8 +28,8 @@ def check_letters(evidence: Evidence) -> Violations:
         if len({one.content for one in letters}) > 1:
             yield Violation("refused", subject, f"in different ways: {[one.record for one in letters]}")
         for letter in letters:
-            if (letter.stage, letter.class_) != why:
-                said = f"it was to be refused as {why}, not {(letter.stage, letter.class_)}: {letter.record!r:.1000}"
+            if letter.why != why:
+                said = f"it was to be refused as {why}, not {letter.why}: {letter.record!r:.1000}"
                 yield Violation("refused", subject, said)
             if not _is_whole(letter, records[0]):
                 yield Violation("refused", subject, f"its letter is not the record: {letter.record!r}, {records[0]!r}")
@@ -37,7 +37,7 @@ def check_letters(evidence: Evidence) -> Violations:
 
 def _named(letter: Letter) -> _Named:
     # Only an operation that `decide` refuses is named by the place it lay in first: intake's message has no other.
-    return letter.place, letter.again and letter.stage == "decide" and letter.place[0] == "operations"
+    return letter.place, letter.again and letter.why[0] == "decide" and letter.place[0] == "operations"
 
 
 def _wanted(evidence: Evidence) -> Mapping[_Named, tuple[tuple[str, str], list[ConsumerRecord]]]:

@@ -21,7 +21,7 @@ def check_outputs(evidence: Evidence) -> Violations:
         "reviews": {_whole(one) for one in evidence.contents.of("reviews")},
         "readbacks": {_whole(one) for one in evidence.own["readbacks"]},
         "cases": {_whole(one) for one in evidence.own["cases"] if message_of(one).get("kind") == "start"},
-        "dead-letters": {_whole(one.record) for one in evidence.letters if one.stage == "decide"},
+        "dead-letters": {_whole(one.record) for one in evidence.letters if one.why[0] == "decide"},
     }
     for topic, records in published.items():
         for one in wanted[topic] - records:

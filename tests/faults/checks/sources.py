@@ -93,7 +93,7 @@ def check_refusals(evidence: Evidence) -> Violations:
     records |= evidence.originals
     for letter in evidence.letters:
         record = records.get(letter.place)
-        if letter.stage != "intake" or record is None:
+        if letter.why[0] != "intake" or record is None:
             continue
         context = unmended if letter.place in fates else evidence.context
         at = parse_instant((dict(letter.record.headers)["dead_letter_at"] or b"").decode()).start_ms

@@ -17,7 +17,7 @@ from contracts.instants import to_rfc3339
 from streams.clock import clock_ms
 from streams.gateway.authenticity import Gatekeeper
 from streams.gateway.body import declared_length, read_body
-from streams.gateway.headers import as_intake_sees, storable
+from streams.gateway.headers import as_intake_sees
 from streams.gateway.problems import CLOSE, Problem, too_slow, try_again
 from streams.gateway.publisher import NotAcknowledged, Publisher
 from streams.gateway.room import Room
@@ -139,7 +139,7 @@ class _Desk:
             except TimeoutError:
                 raise too_slow() from None
             seen.size = len(body)
-            headers = storable(raw)
+            headers = self._gatekeeper.storable(raw, connection)
             delivery = Delivery(connection.id, as_intake_sees(headers), body, arrived_ms)
             await self._gatekeeper.authenticate(delivery, connection, deadline)
             seen.event_type = _event_type(delivery, connection)

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from pydantic import SecretStr
 
+from streams.gateway.headers import KafkaHeaders, RawHeaders, signed_in, storable
 from streams.gateway.problems import Problem, try_again
 from verifiers.certificates import Certificates
 from verifiers.connection import Connection
@@ -21,6 +22,7 @@ class Gatekeeper:
     def __init__(self, connections: Connections, trusted_token: SecretStr | None, certificates: Certificates) -> None:
         self._connections = connections
         self._certificates = certificates
+        self._signed_in = {name: signed_in(one) for name, one in connections.items()}
         self._token = trusted_token.get_secret_value().encode() if trusted_token is not None else None
 
     def admit(self, name: str, headers: Mapping[bytes, bytes]) -> Connection:
@@ -42,6 +44,10 @@ class Gatekeeper:
         if is_trusted(connection):
             self._check_token(headers.get(b"authorization", b""))
         return connection
+
+    def storable(self, raw: RawHeaders, connection: Connection) -> KafkaHeaders:
+        """Return the headers of a connection's delivery that are put on the topic."""
+        return storable(raw, self._signed_in[connection.id])
 
     def _check_token(self, given: bytes) -> None:
         if self._token is None:

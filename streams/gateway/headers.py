@@ -1,9 +1,11 @@
 """Which of a delivery's HTTP headers are put on the topic, and what the worker will make of them."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
 
 from streams.intake import ARRIVED_HEADER, CONNECTION_HEADER
+from verifiers.connection import Connection
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 KafkaHeaders = list[tuple[str, bytes]]
@@ -32,22 +34,50 @@ _OURS: Final = frozenset((CONNECTION_HEADER.encode(), ARRIVED_HEADER.encode()))
 _OUR_PREFIX: Final = b"dead_letter_"
 
 
-def storable(raw: RawHeaders) -> KafkaHeaders:
+def storable(raw: RawHeaders, signed: AbstractSet[bytes] = frozenset()) -> KafkaHeaders:
     """Return the headers that are put on the topic: names in lower case, values byte for byte, in their order.
 
-    Left out are those of the connection, those that carry secrets, and names that proofstream gives itself: a sender
-    must not say for which connection a delivery is, or when it came.
+    Left out are those of one HTTP connection, those that carry secrets, and names that proofstream gives itself: a
+    sender must not say for which account a delivery is, or when it came.
+
+    Args:
+        raw: the request's headers.
+        signed: names that are kept although secrets go by them, see :func:`signed_in`.
     """
     lowered = [(name.lower(), value) for name, value in raw]
     named = {
         token.strip(b" \t").lower() for name, value in lowered if name == b"connection" for token in value.split(b",")
     }
-    left_out = _HOP_BY_HOP | _SECRET | _OURS | named
+    left_out = _HOP_BY_HOP | (_SECRET - signed) | _OURS | named
     return [
         (name.decode("ascii"), value)
         for name, value in lowered
         if name not in left_out and not name.startswith(_OUR_PREFIX) and name.isascii()
     ]
+
+
+def signed_in(connection: Connection) -> frozenset[bytes]:
+    """Return the names of the headers that a connection declares its deliveries to be read from, in lower case.
+
+    Some providers sign in ``Authorization``. A signature opens nothing else, and the worker has to see it. On a trusted
+    connection that header is the gateway's token.
+    """
+    declared = connection.model_dump(include={"webhook_auth", "events"})
+    if declared.get("webhook_auth") == "trusted":
+        return frozenset()
+    return frozenset(name.lower().encode() for name in _headers_in(declared))
+
+
+def _headers_in(part: Any) -> Iterator[str]:
+    if isinstance(part, Mapping):
+        for name, value in part.items():
+            if name == "header" and isinstance(value, str):
+                yield value
+            else:
+                yield from _headers_in(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from _headers_in(value)
 
 
 def as_intake_sees(headers: KafkaHeaders) -> dict[str, str]:

@@ -16,15 +16,22 @@ from streams.gateway.app import create_app
 from streams.gateway.authenticity import is_trusted
 from streams.gateway.connections import Connection
 from streams.gateway.publisher import Publisher
+from streams.gateway.senders import load_senders
 from streams.gateway.settings import GatewaySettings
 from streams.settings import Settings
 from verifiers.certificates import Certificates
-from verifiers.connections import Connections, load_connections
+from verifiers.connections import Connections
 
 _BACKLOG: Final = 1024
 _LEEWAY_S: Final = 2.0
 # aiokafka tells of each refused connection, and at DEBUG of whole bodies; uvicorn of each malformed request.
-_LEVELS: Final = {"aiokafka": logging.CRITICAL, "uvicorn": logging.ERROR, "asyncio": logging.WARNING}
+_LEVELS: Final = {
+    "aiokafka": logging.CRITICAL,
+    "uvicorn": logging.ERROR,
+    "asyncio": logging.WARNING,
+    "httpx": logging.WARNING,
+    "httpcore": logging.WARNING,
+}
 _log = logging.getLogger("proofstream.gateway")
 
 
@@ -39,7 +46,7 @@ def run_gateway(settings: Settings, gateway: GatewaySettings) -> None:
         verifiers.connections.ConnectionsError: the connections' file is wrong.
         ListenError: the address is taken, or is none of this machine.
     """
-    connections = load_connections(settings.connections_file)
+    connections = load_senders(settings.connections_file)
     with _listen(gateway) as listening:
         _log_to_stderr(settings)
         _warn(connections, gateway)

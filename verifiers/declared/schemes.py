@@ -101,7 +101,7 @@ class HmacScheme(ConnectionPart):
     secrets: Annotated[tuple[Secret, ...], Field(min_length=1)]
     encoding: Literal["hex", "base64"]
     algorithm: Literal["sha256", "sha384", "sha512"] = "sha256"
-    prefix: Annotated[str, Field(pattern=r"^[!-~]{0,32}$")] = ""
+    prefix: Annotated[str, Field(pattern=r"^([!-~][ -~]{0,31})?$")] = ""
     field: Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,32}$")] | None = None
     timestamp: SignedTime | None = None
     signed: str | None = None

@@ -5,12 +5,15 @@ import logging
 from collections.abc import AsyncIterator
 
 import pytest
-from gate import SECRET, TOKEN, consumed, make_gate, signed
+from gate import CONNECTIONS, SECRET, TOKEN, consumed, make_gate, signature, signed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.gateway.app import create_app
 from streams.gateway.publisher import NotAcknowledged
 from streams.intake import _headers
+from verifiers.connection import INLINE_SECRETS
+from verifiers.connections import parse_connection
 
 BODY = b'{"id": 1, "order_id": 2}'
 ODD_BODIES = {
@@ -242,3 +245,45 @@ async def test_ready_is_told_apart_from_alive():
     assert (await gate.request("GET", "/readyz")).status_code == 503
     gate.kafka.ready = True
     assert (await gate.request("GET", "/readyz")).status_code == 200
+
+
+TEAMS = {
+    "id": "teams",
+    "provider": "teams",
+    "webhook_auth": {
+        "hmac": {"header": "Authorization", "prefix": "HMAC ", "encoding": "base64", "secrets": [SECRET]},
+    },
+    "events": {
+        "type": "type",
+        "types": {
+            "made": {"resource": "id", "created": {"path": "at", "form": "rfc3339"}, "identifiers": {"refund_id": "id"}}
+        },
+    },
+}
+
+
+async def test_a_provider_that_signs_in_a_header_of_secrets_is_verified_and_its_signature_is_kept():
+    gate = make_gate(trusted_token=TOKEN)
+    connection = parse_connection(TEAMS, "tests", INLINE_SECRETS)
+    gate.app = create_app(gate.settings, {**CONNECTIONS, "teams": connection}, gate.kafka)  # type: ignore[arg-type]
+    authorization = b"HMAC " + signature(BODY)
+
+    forged = await gate.deliver(BODY, [(b"Authorization", authorization[:-4] + b"AAA=")], to="teams")
+    signed_ = await gate.deliver(BODY, [(b"Authorization", authorization), (b"Cookie", b"a=b")], to="teams")
+
+    assert (forged.status_code, signed_.status_code) == (401, 200)
+    ((_, headers),) = gate.kafka.records
+    assert dict(headers)["authorization"] == authorization
+    assert "cookie" not in dict(headers)
+
+
+async def test_a_trusted_connections_token_is_not_kept_whatever_it_declares():
+    gate = make_gate(trusted_token=TOKEN)
+    events = {**TEAMS["events"], "type": {"header": "Authorization"}}  # type: ignore[dict-item]
+    connection = parse_connection({**TEAMS, "webhook_auth": "trusted", "events": events}, "tests", INLINE_SECRETS)
+    gate.app = create_app(gate.settings, {"teams": connection}, gate.kafka)  # type: ignore[arg-type]
+
+    answer = await gate.deliver(BODY, [(b"Authorization", f"Bearer {TOKEN}".encode())], to="teams")
+
+    assert answer.status_code == 200
+    assert "authorization" not in dict(gate.kafka.records[0][1])

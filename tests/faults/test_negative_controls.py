@@ -55,7 +55,7 @@ async def test_an_error_that_is_acknowledged_is_noticed(trial: Trial):
 
 
 async def test_a_zombie_without_a_lease_is_noticed(trial: Trial):
-    sleeper = await trial.fleet.join("decide:outputs_acked:30:stop", command=without("without_a_lease"))
+    sleeper = await trial.fleet.join("decide:outputs_acked:10:stop", command=without("without_a_lease"))
     await sleeper.ready()
     load = asyncio.create_task(trial.world.live(100, within_s=5))
     await until(sleeper.is_stopped, within_s=30)

@@ -15,6 +15,8 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.consumer.fetcher import PartitionRecords
 from aiokafka.protocol.fetch import FetchRequest
 
+from streams.transport.header_names import AnyNames
+
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
@@ -54,11 +56,11 @@ class Fetches:
 
     def _follow(self, answer: Any) -> None:
         for topic, partitions in answer.topics:
-            for number, *_ in partitions:
+            for number, *_, written in partitions:
                 found = self._fetcher._records.get(TopicPartition(topic, number))
                 plain = getattr(found, "_partition_records", None)
                 if type(plain) is PartitionRecords:
-                    found._partition_records = _Followed(plain, self)
+                    found._partition_records = _Followed(plain, written, self)
 
     def take_from(self, partition: TopicPartition, records: "_Followed") -> None:
         """Note that records of a partition are taken now."""
@@ -88,10 +90,12 @@ class Fetches:
 class _Followed(PartitionRecords):  # type: ignore[misc]
     """What one fetch brought of a partition; tells when something is taken from it."""
 
-    def __init__(self, plain: PartitionRecords, fetches: Fetches) -> None:
+    def __init__(self, plain: PartitionRecords, written: bytes, fetches: Fetches) -> None:
+        # It holds what it iterates over, and is held by it: the fetch's bytes would be there until they are looked for.
+        plain._records_iterator = None
         super().__init__(
             plain._tp,
-            plain._records,
+            AnyNames(written),
             plain._aborted_transactions,
             plain.next_fetch_offset,
             plain._key_deserializer,

@@ -1,8 +1,8 @@
-"""Kafka records whose headers' names are no UTF-8.
+r"""Kafka records whose headers' names are no UTF-8.
 
-Kafka takes any bytes as a header's name, and so does many a producer. aiokafka's parser gives up on the whole batch, and
-so on everything behind it in the partition. Here such a batch is read once more, by a parser that writes out the bytes
-which are no text: ``\\xff``.
+Kafka takes any bytes as a header's name, and so does many a producer. aiokafka's parser gives up on the whole batch,
+and so on everything behind it in the partition. Here such a batch is read once more, by a parser that writes out the
+bytes which are no text: ``\xff``.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class _Batch:
         try:
             yield from self._batch
         except (UnicodeDecodeError, CorruptRecordException):
-            # From its beginning: aiokafka passes over the records that it has had. What is broken otherwise is so again.
+            # From its beginning: aiokafka passes over the records that it has had. What else is broken fails again.
             yield from _Patient(self._written)
 
 

@@ -25,7 +25,8 @@ class AnyNames:
 
     def has_next(self) -> bool:
         """Tell whether there is another batch."""
-        return self._batches.has_next()
+        more: bool = self._batches.has_next()
+        return more
 
     def next_batch(self) -> "_Batch":
         """Return the next batch."""
@@ -56,6 +57,8 @@ class _Batch:
 class _Patient(_DefaultRecordBatchPy):  # type: ignore[misc] # it is marked final
     """A batch in Python, its names decoded whatever they are."""
 
+    _pos: int
+
     def _read_msg(self, *_: Any) -> _DefaultRecordPy:
         position = self._pos
         _, position = decode_varint(self._buffer, position)  # the record's length
@@ -65,8 +68,8 @@ class _Patient(_DefaultRecordBatchPy):  # type: ignore[misc] # it is marked fina
         key, position = self._read_bytes(position)
         value, position = self._read_bytes(position)
         count, position = decode_varint(self._buffer, position)
-        headers = []
-        for _ in range(count):
+        headers: list[tuple[str, bytes | None]] = []
+        for _header in range(count):
             name, position = self._read_bytes(position)
             content, position = self._read_bytes(position)
             headers.append(((name or b"").decode(errors="backslashreplace"), content))

@@ -1,5 +1,6 @@
 """What the checks go by: the topics, put in order once; and what the pure functions make of them."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from tests.faults.expected import CONSUMED, Expected, Fate, Place
 from tests.faults.topics import CHANGELOG, Contents, letters_of
 
 _REQUEUED = "requeued from"
+_PLACE = re.compile(r"(.+)/(\d+)/(\d+)")
 _TOLD_AT_ITS_TIME = frozenset(("dead_letter_at", "dead_letter_reason"))
 
 
@@ -151,10 +153,10 @@ class Evidence:
                 yield self.place_of(one), one
 
     def _first_place(self, record: ConsumerRecord) -> Place | None:
-        told = dict(record.headers).get(_REQUEUED)
-        if told is None:
+        told = _PLACE.fullmatch((dict(record.headers).get(_REQUEUED) or b"").decode(errors="replace"))
+        if told is None:  # strangers write this header too, and not always a place
             return None
-        topic, partition, offset = told.decode().rsplit("/", 2)
+        topic, partition, offset = told.groups()
         return topic.removeprefix(self.prefix), int(partition), int(offset)
 
 

@@ -37,8 +37,6 @@ Compare = Callable[[Any, Any], bool | None]
 
 def _same_kind(actual: Any, expected: Any) -> bool:
     """Tell whether two values may be compared at all: text with text, a bool with a bool, a number with a number."""
-    if type(actual) is str and type(expected) is str:  # the common case, first
-        return True
     if isinstance(actual, bool) or isinstance(expected, bool):
         return isinstance(actual, bool) and isinstance(expected, bool)
     if isinstance(actual, str) or isinstance(expected, str):
@@ -47,6 +45,8 @@ def _same_kind(actual: Any, expected: Any) -> bool:
 
 
 def _eq(actual: Any, expected: Any) -> bool | None:
+    if type(actual) is str and type(expected) is str:  # the common case, first
+        return actual == expected
     return bool(actual == expected) if _same_kind(actual, expected) else None
 
 
@@ -70,9 +70,10 @@ def _ordered(holds: Callable[[Any, Any], bool]) -> Compare:
 
 
 def _in(actual: Any, expected: Any) -> bool | None:
-    if not isinstance(expected, list | tuple) or not all(_same_kind(actual, one) for one in expected):
+    if not isinstance(expected, list | tuple):
         return None
-    return any(actual == one for one in expected)
+    answers = [_eq(actual, one) for one in expected]
+    return None if None in answers else True in answers
 
 
 def _exists(actual: Any, expected: Any) -> bool | None:

@@ -1,7 +1,6 @@
 """The worker's process: everything is checked first, then Faust runs it until a signal ends it."""
 
 import asyncio
-import gc
 import logging
 from typing import Any
 
@@ -11,13 +10,13 @@ import uvloop
 from contracts.catalogue import Catalogue
 from streams.app import create_app
 from streams.intake import Context
+from streams.memory import keep_memory, spare_collections
 from streams.settings import Settings
 from streams.transport.faust_settings import check_faust
 from streams.transport.topics import ensure_topics
 from verifiers.connections import carried_by, load_connections
 from verifiers.http import HttpVerifier
 
-_ALLOCATIONS, _YOUNG_LOOKS, _OLD_LOOKS = 100_000, 20, 20
 _log = logging.getLogger("proofstream")
 
 
@@ -46,6 +45,7 @@ def run_worker(settings: Settings) -> None:
         aiokafka.errors.KafkaError: Kafka cannot be reached.
     """
     check_faust()
+    keep_memory()
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # for the loops of Faust's threads, too
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for noisy in ("aiokafka", "faust", "mode", "httpx", "httpcore", "streams.transport.batch"):
@@ -55,16 +55,6 @@ def run_worker(settings: Settings) -> None:
     app = create_app(settings, context, HttpVerifier(context.connections))
     spare_collections()
     _Process(app, quiet=True, redirect_stdouts=False).execute_from_commandline()
-
-
-def spare_collections() -> None:
-    """Have the garbage collector look less often, and not at what stays.
-
-    A batch makes many objects and hardly a cycle: with Python's own thresholds a fifth of the time goes into looking.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_ALLOCATIONS, _YOUNG_LOOKS, _OLD_LOOKS)
 
 
 class _Process(faust.Worker):

@@ -14,11 +14,12 @@ from benchmarks.kafka import Reader
 from streams.clock import clock_ms
 from streams.fold import fold
 from streams.intake import take_all, take_delivery, take_operation
+from streams.memory import spare_collections
 from streams.outputs import Output
 from streams.publish import to_records
 from streams.settings import Settings
 from streams.transport.topics import CASES, OPERATIONS, WEBHOOKS
-from streams.worker import load_context, spare_collections
+from streams.worker import load_context
 
 
 async def given_rows(settings: Settings) -> dict[bytes, bytes]:

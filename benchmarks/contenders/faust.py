@@ -16,11 +16,12 @@ from benchmarks.contenders.recovery import watch_recovery  # noqa: E402
 from streams.clock import clock_ms  # noqa: E402
 from streams.fold import fold  # noqa: E402
 from streams.intake import take_all, take_delivery, take_operation  # noqa: E402
+from streams.memory import spare_collections  # noqa: E402
 from streams.outputs import Output  # noqa: E402
 from streams.publish import to_records  # noqa: E402
 from streams.settings import TABLE, Settings  # noqa: E402
 from streams.transport.topics import CASES, OPERATIONS, READBACKS, REVIEWS, VERDICTS, WEBHOOKS  # noqa: E402
-from streams.worker import load_context, spare_collections  # noqa: E402
+from streams.worker import load_context  # noqa: E402
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from benchmarks.contenders.status import say
 from streams.clock import clock_ms
 from streams.fold import fold
 from streams.intake import Take, take_all, take_delivery, take_operation
+from streams.memory import spare_collections
 from streams.publish import to_records
 from streams.records import OutRecord
 from streams.settings import Settings
 from streams.transport.topics import CASES, OPERATIONS, READBACKS, REVIEWS, VERDICTS, WEBHOOKS
-from streams.worker import load_context, spare_collections
+from streams.worker import load_context
 
 _ROW = "row"
 Headers = Sequence[tuple[str, bytes | None]]

@@ -48,8 +48,12 @@ class Target:
 
 
 def targets(report: Report) -> list[Target]:
-    """Compare the worker with what it is to reach."""
-    right = {name: one for name, one in report.throughput.items() if not one.problems}
+    """Compare the worker with what it is to reach.
+
+    A rate of ours counts only where everything came out right. The others' count as they are: Faust as it comes loses
+    deliveries, and its rate is of those that it took.
+    """
+    right = {name: one for name, one in report.throughput.items() if name != "proofstream" or not one.problems}
     rates = {name: one.per_s for name, one in right.items()}
     recoveries = _recoveries(right)
     p99 = {name: one.p99 for name, one in report.steady.items() if name in right}

@@ -24,7 +24,7 @@ _WAITING: Final = 32
 """So many fetched batches wait in the lanes; then the stream waits, and the fetching."""
 _UNDER_WAY: Final = 4
 """So many units are worked on at a time: one has the processor, the others wait for Kafka to acknowledge."""
-_WORTH_IT: Final = 100
+_WORTH_IT: Final = 50
 """With fewer records waiting, a unit begins only when no other is under way: many small ones take longer than few."""
 _ENOUGH: Final = 500
 """A unit of so many records takes no further batch: it occupies the event loop for a good tenth of a second."""

@@ -5,6 +5,7 @@ import json
 from datetime import date
 from typing import Any
 
+import jsonschema
 import pytest
 from mutation import PAYPAL
 
@@ -12,9 +13,6 @@ from contracts.catalogue import BUILT_IN, yaml_files
 from contracts.operators import NAMES
 from contracts.schema import SCHEMA_FILE, json_schema, schema_text
 from contracts.yaml_source import read_yaml
-
-jsonschema = pytest.importorskip("jsonschema")
-
 
 def as_json(value: Any) -> Any:
     """Read a YAML value as an editor does: sequences are arrays, dates are text."""

@@ -14,6 +14,7 @@ from contracts.operators import NAMES
 from contracts.schema import SCHEMA_FILE, json_schema, schema_text
 from contracts.yaml_source import read_yaml
 
+
 def as_json(value: Any) -> Any:
     """Read a YAML value as an editor does: sequences are arrays, dates are text."""
     if isinstance(value, tuple):
